@@ -36,8 +36,14 @@ def main() -> None:
         type=Path,
         help="a copy of PyPruning to compare orderings with",
     )
+    parser.add_argument(
+        "--autogluon",
+        metavar="DIR",
+        type=Path,
+        help="a copy of AutoGluon's repository to compare ensemble selection with",
+    )
     options = parser.parse_args()
-    peers.PYPRUNING = options.pypruning
+    peers.PYPRUNING, peers.AUTOGLUON = options.pypruning, options.autogluon
     chosen = options.parts or list(PARTS)
     unknown = sorted(set(chosen) - set(PARTS))
     if unknown:

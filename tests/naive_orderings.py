@@ -44,7 +44,10 @@ def complementarity(votes, y, keep):
 
 
 def uncertainty_weighted(votes, y, keep):
-    """Add the member of largest uncertainty weighted accuracy (Partalas et al. 2010)."""
+    """Add the member of largest uncertainty weighted accuracy (Partalas et al. 2010).
+
+    The accuracy is a multiple of 1 / len(chosen). Of members that tie, the most accurate is added.
+    """
 
     def accuracy(chosen, t):
         total = Fraction(0)
@@ -57,7 +60,8 @@ def uncertainty_weighted(votes, y, keep):
                 total += n_false if vote_is_right else n_true
             else:
                 total -= n_false if vote_is_right else n_true
-        return total
+        n_right = sum(row[t] == truth for row, truth in zip(votes, y))
+        return total + Fraction(n_right, (len(y) + 1) * len(chosen))
 
     return grow(best_members(votes, y, 1), len(votes[0]), keep, accuracy)
 

@@ -91,14 +91,63 @@ def neg_max_error(answers, y, weights):
     return -max(abs(a - Fraction(t)) for a, t in zip(answers, y))
 
 
-def roc_auc(answers, y, weights):
+def area(answers, y, weights, label, others):
+    """Share of the pairs in which the sample of the class has the larger probability of it."""
     pairs = [
-        Fraction(1 + (p[1] > q[1]) - (p[1] < q[1]), 2)
-        for p, truth in zip(answers, y)
-        for q, other in zip(answers, y)
-        if truth == 1 and other == 0
+        (Fraction(1 + (p[label] > q[label]) - (p[label] < q[label]), 2), Fraction(v * w))
+        for p, truth, v in zip(answers, y, weights)
+        for q, other, w in zip(answers, y, weights)
+        if truth == label and other in others
     ]
-    return naive.mean(pairs)
+    return weighted([win for win, _ in pairs], [weight for _, weight in pairs])
+
+
+def roc_auc(answers, y, weights):
+    return area(answers, y, weights, 1, {0})
+
+
+def roc_auc_ovr(answers, y, weights):
+    labels = range(len(answers[0]))
+    return naive.mean(area(answers, y, weights, c, {*labels} - {c}) for c in labels)
+
+
+def roc_auc_ovr_weighted(answers, y, weights):
+    labels = range(len(answers[0]))
+    areas = [area(answers, y, weights, c, {*labels} - {c}) for c in labels]
+    return weighted(areas, [sum(w for w, t in zip(weights, y) if t == c) for c in labels])
+
+
+def pair_areas(answers, y, weights):
+    return {
+        (c, j): (area(answers, y, weights, c, {j}) + area(answers, y, weights, j, {c})) / 2
+        for c in range(len(answers[0]))
+        for j in range(c)
+    }
+
+
+def roc_auc_ovo(answers, y, weights):
+    return naive.mean(pair_areas(answers, y, weights).values())
+
+
+def roc_auc_ovo_weighted(answers, y, weights):
+    areas = pair_areas(answers, y, weights)
+    return weighted(list(areas.values()), [sum(t in pair for t in y) for pair in areas])
+
+
+def precision_of(answers, y, weights, label):
+    """Mean over the samples of a class of the precision among those ranked as high or higher."""
+
+    def precision(least):
+        high = [(t == label, w) for a, t, w in zip(answers, y, weights) if a[label] >= least]
+        return weighted([Fraction(hit) for hit, _ in high], [w for _, w in high])
+
+    of_class = [(a[label], w) for a, t, w in zip(answers, y, weights) if t == label]
+    return weighted([precision(least) for least, _ in of_class], [w for _, w in of_class])
+
+
+def average_precision(answers, y, weights):
+    labels = range(len(answers[0])) if len(answers[0]) > 2 else [1]
+    return naive.mean(precision_of(answers, y, weights, c) for c in labels)
 
 
 PERFECT = {

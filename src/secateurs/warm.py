@@ -37,7 +37,7 @@ _CLASS_COUNTS = (2, 3, 20, 300)
 _LABEL_TYPES = (bool, *np.typecodes["AllInteger"], float)
 _BRIER = "neg_brier_score"
 _SCORES = {
-    "probabilities": (None, "neg_log_loss", "neg_brier_score"),
+    "probabilities": (None, "neg_log_loss", "neg_brier_score", "roc_auc_ovr"),
     "numbers": (None, "neg_mean_absolute_error"),
 }
 

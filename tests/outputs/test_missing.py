@@ -143,7 +143,7 @@ def uncertainty_weighted(gaps, y, chosen, t):
         against = [row[s] for s in chosen if row[s] is not None and (row[s] == truth) == missed]
         if row[t] is not None:
             total += len(against) if row[t] == truth else -len(against)
-    return total
+    return total * (len(y) + 1) + n_right(gaps, y, t)  # ties: the most correct votes
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from secateurs import (
     collect_votes,
 )
 from secateurs.exceptions import InputError
+from secateurs.measures.ranking_scores import RANKING_SCORES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -163,14 +164,35 @@ def test_any_other_score_of_numbers_is_asked_of_its_scorer(problem, settled):
     assert pruner.member_indices_.tolist() == naive.multiplicities(bag, n_steps)[0]
 
 
+@pytest.mark.parametrize("scoring", RANKING_SCORES)
+@given(problem=problems(kinds=("probabilities",), missing=False, least=3), settled=options)
+def test_scores_of_rankings_choose_as_the_paper_does(problem, settled, scoring):
+    outputs, held, y, _, weights = problem
+    n_classes = held.n_classes
+    is_defined = n_classes == 2 or (n_classes > 2 and scoring != "roc_auc")
+    if len(set(y)) < n_classes or not is_defined:
+        return
+    weights = None if n_classes > 2 and "ovo" in scoring else weights
+    settled["keep"] = None
+    twin = naive.roc_auc if n_classes == 2 and "auc" in scoring else getattr(naive, scoring)
+    pruner = EnsembleSelection(scoring=scoring, **settled).fit(held, sample_weight=weights)
+    bag, scores, _ = naive.select(outputs, y, twin, weights=weights, **settled)
+    assert pruner.runs_[0].members == bag
+    np.testing.assert_allclose(pruner.runs_[0].scores, np.array(scores, float), atol=1e-12)
+
+
 @given(problems(kinds=("probabilities",), missing=False, least=2), options)
 def test_any_other_score_of_probabilities_is_asked_of_its_scorer(problem, settled):
-    outputs, held, y, _, _ = problem
+    outputs, held, y, _, weights = problem
     if held.n_classes != 2 or len(set(y)) < 2:
         return
     settled["keep"] = None
-    pruner = EnsembleSelection(scoring="roc_auc", **settled).fit(held)
-    bag, scores, _ = naive.select(outputs, y, naive.roc_auc, **settled)
+
+    def own(estimator, X, y, sample_weight=None):
+        return get_scorer("roc_auc")(estimator, X, y, sample_weight=sample_weight)
+
+    pruner = EnsembleSelection(scoring=own, **settled).fit(held, sample_weight=weights)
+    bag, scores, _ = naive.select(outputs, y, naive.roc_auc, weights=weights, **settled)
     assert pruner.runs_[0].members == bag
     np.testing.assert_allclose(pruner.runs_[0].scores, np.array(scores, float), atol=1e-12)
 

@@ -24,7 +24,7 @@ def test_chooses_as_the_paper_does(drawn):
 
 @pytest.mark.parametrize(
     ("case", "members"),
-    [(E1, [3, 0, 1, 2, 4, 5]), (E2, [2, 0, 1, 3, 4]), (D1, [0, 1, 2]), (D2, [0, 1, 2])],
+    [(E1, [3, 4, 1, 2, 0, 5]), (E2, [2, 3, 1, 0, 4]), (D1, [0, 1, 2]), (D2, [0, 1, 2])],
 )
 def test_values_worked_out_by_hand(case, members):
     pruner = UncertaintyWeightedPruner(1.0).fit(case.votes, case.y)
@@ -40,8 +40,8 @@ def test_chooses_among_many_as_the_paper_does(n_classes):
     )
 
 
-def test_one_member_is_never_split_so_the_lowest_index_is_second():
+def test_one_member_is_never_split_so_the_second_best_member_is_second():
     case = plain(12, 80, 3)
-    first, second = UncertaintyWeightedPruner(2).fit(*case).member_indices_
-    assert first == naive.best_members(*case, 1)[0] != 0
-    assert second == 0
+    chosen = UncertaintyWeightedPruner(2).fit(*case).member_indices_.tolist()
+    assert chosen == naive.best_members(*case, 2)
+    assert min(chosen) > 0

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier, VotingRegressor
+from sklearn.tree import BaseDecisionTree
 from sklearn.utils import Bunch
 from sklearn.utils.validation import validate_data
 
@@ -20,7 +21,7 @@ from secateurs.ensembles._voting_models import (
 from secateurs.ensembles.decision_trees import is_tree, with_scaled_values
 from secateurs.exceptions import STATE_ERRORS, InputError, UnsupportedEnsembleError, describe_error
 from secateurs.labels import merge_classes
-from secateurs.typing import FloatArray, IndexArray, Samples
+from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 _Models: TypeAlias = Sequence[BaseEstimator] | Mapping[str, BaseEstimator]
 
@@ -103,6 +104,14 @@ class Forest(_BootstrapEnsemble):
 
     def _convert_input(self, X: Samples) -> Samples:
         return self.model._validate_X_predict(X)
+
+    def _call_member(self, X: Samples, member: int, method: str) -> Array:
+        tree = self.members[member]
+        if isinstance(tree, BaseDecisionTree) and isinstance(X, np.ndarray):
+            # The forest has checked X, and each tree would do it again. For a few hundred samples,
+            # that takes most of the time.
+            return getattr(tree, method)(X, check_input=X.dtype != np.float32)
+        return super()._call_member(X, member, method)
 
 
 class Bagging(_BootstrapEnsemble):

@@ -14,6 +14,16 @@ from secateurs.typing import Array, FloatArray, Samples
 _SMALLEST = 1e-300
 
 
+def normalise(probabilities: FloatArray) -> FloatArray:
+    """Return probabilities that sum to 1 closely enough for scikit-learn's multi-class scores.
+
+    Means of fixed-point probabilities sum to 1 up to rounding, whereas scikit-learn rejects larger
+    differences than those of `allclose`.
+    """
+    totals = probabilities.sum(axis=1, keepdims=True)
+    return probabilities if np.allclose(totals, 1) else probabilities / totals
+
+
 class _LookupEstimator(BaseEstimator):
     """Returns stored predictions for its samples, and predictions of the model for others."""
 
@@ -74,11 +84,7 @@ class LookupClassifier(ClassifierMixin, _LookupEstimator):
         return self._stored_or_predicted(X, "predict")
 
     def _probabilities(self, X: Samples) -> FloatArray:
-        probabilities = self._stored_or_predicted(X, "predict_proba")
-        totals = probabilities.sum(axis=1, keepdims=True)
-        # Means of fixed-point probabilities sum to 1 up to rounding. Multi-class scores of
-        # scikit-learn reject larger differences than those of `allclose`.
-        return probabilities if np.allclose(totals, 1) else probabilities / totals
+        return normalise(self._stored_or_predicted(X, "predict_proba"))
 
     @available_if(lambda self: self._is_soft)
     def predict_proba(self, X: Samples) -> FloatArray:

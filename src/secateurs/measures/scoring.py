@@ -18,13 +18,14 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError, SecateursError, describe_error, unknown_name_error
 from secateurs.measures.fast_scores import FAST_SCORES, RequiredPredictions, SampleWeights
-from secateurs.measures.lookup_estimators import LookupClassifier, LookupRegressor
+from secateurs.measures.lookup_estimators import LookupClassifier, LookupRegressor, normalise
+from secateurs.measures.ranking_scores import RANKING_SCORES, is_ranking_score, ranking_score
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import to_one_line
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import Array
+from secateurs.typing import Array, IndexArray
 
 _REGRESSION_NAMES = re.compile(r"r2|explained_variance|d2_absolute.*|neg_(mean|median|root|max)_.*")
 _MAKE_SCORER = re.compile(r"make_scorer\((\w+).*")  # how scikit-learn prints a scorer
@@ -129,6 +130,8 @@ class Scoring:
         try:
             if fast is not None:
                 score = fast.score_function(predicted, truth, weights, self.classes)
+            elif (codes := self._rankable_codes(truth, weights)) is not None:
+                score = ranking_score(self.name, normalise(predicted), codes, weights)
             else:
                 if samples is None:
                     samples = SampleRows(predicted.reshape(len(truth), -1))
@@ -141,6 +144,15 @@ class Scoring:
         if math.isnan(score):
             raise self._undefined_error(truth)
         return score
+
+    def _rankable_codes(self, y: Array, weights: SampleWeights) -> IndexArray | None:
+        """Return the codes of the true labels if compiled code computes the score, else None."""
+        if self.name not in RANKING_SCORES:
+            return None
+        codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        is_known = bool((self.classes[codes] == y).all())
+        is_defined = is_known and is_ranking_score(self.name, self.classes, codes, weights)
+        return codes if is_defined else None
 
     def _lookup(
         self, predictions: Array, samples: SampleRows
@@ -196,6 +208,12 @@ class Scoring:
             return InputError(
                 f"{{scoring}} needs to know which of the classes {first!r} and {second!r} is "
                 f"positive. Pass make_scorer({function}{response}, pos_label={second!r}).",
+                scoring=self.name,
+            )
+        if n_classes > 2 and "one-vs-one" in text:
+            return InputError(
+                "{scoring}: multi-class one-vs-one AUC does not accept sample weights. Leave out "
+                f"sample_weight, or pass '{self.name.replace('ovo', 'ovr')}'.",
                 scoring=self.name,
             )
         if n_classes > 2 and ("multi_class" in text or "multiclass" in text):

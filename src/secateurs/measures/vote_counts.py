@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import add
 from typing import TypeAlias
 
@@ -25,6 +26,7 @@ Counts: TypeAlias = NDArray[np.int64]
 
 NORMAL_97_5 = 1.959964  # the 97.5 % quantile of the normal distribution
 _DECODED_AT_ONCE = 64  # members: decoding one at a time takes ten times as long for few samples
+_MAX_CODES = 1 << 26  # bounds the memory of one block's decoded votes to 64 or 128 MiB
 _MAX_CONTRIBUTIONS = 1 << 24  # bounds the memory of one block's contributions to 128 MiB
 
 
@@ -37,6 +39,28 @@ class VoteBlock:
     # (n_members, n_samples, n_ensemble_classes); None if the ensemble's own vote counts labels.
     contributions: FloatArray | None
     classes: IndexArray  # codes of the ensemble's classes among those of the votes
+
+    @cached_property
+    def _all_codes(self) -> Array | None:
+        """The codes that all members vote for: (members, samples); None if they are too many."""
+        if self.votes.n_members * self.votes.n_samples > _MAX_CODES:
+            return None
+        return self.votes.codes(range(self.votes.n_members))
+
+    def _codes_of(self, members: MemberIndices) -> Array:
+        codes = self._all_codes
+        return self.votes.codes(members) if codes is None else codes[list(members)]
+
+    @cached_property
+    def _full_codes(self) -> dict[bool, Array]:
+        return {}
+
+    def full_codes(self, own: bool) -> Array:
+        """Return the codes that the full ensemble votes for."""
+        if own not in self._full_codes:
+            members = range(self.votes.n_members)
+            self._full_codes[own] = next(self.winning_codes([members], own))
+        return self._full_codes[own]
 
     def winning_codes(
         self, groups: Iterable[Sequence[int]], own: bool, weights: GroupWeights = EQUAL_WEIGHTS
@@ -60,7 +84,7 @@ class VoteBlock:
             added = group[len(counted) :]
             if contributions is None:
                 for start in range(0, len(added), _DECODED_AT_ONCE):
-                    codes = self.votes.codes(added[start : start + _DECODED_AT_ONCE])
+                    codes = self._codes_of(added[start : start + _DECODED_AT_ONCE])
                     vote_kernels.tally_votes(codes, 1, tally)
             else:
                 for member in added:
@@ -84,7 +108,7 @@ class VoteBlock:
         tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
         for member, weight in zip(group, weights, strict=True):
             if contributions is None:
-                vote_kernels.tally_votes(self.votes.codes([member]), weight, tally)
+                vote_kernels.tally_votes(self._codes_of([member]), weight, tally)
             else:
                 tally[:, self.classes] += weight * contributions[member]
         return self._mark_unanswered(argmax_with_ties(tally), tally)
@@ -218,7 +242,8 @@ def count_correct(
 ) -> tuple[AccuracyCounts, dict[int, Array]]:
     """Count the samples that groups predict correctly; return the codes of wanted groups too."""
     truth = block.votes.truth
-    full_right = next(block.winning_codes([range(block.votes.n_members)], own)) == truth
+    full_right = block.full_codes(own) == truth
+    n_right_full = np.count_nonzero(full_right)
     counts = np.zeros((3, len(groups)), dtype=np.int64)
     codes = {}
     for index, winner in enumerate(block.winning_codes(groups, own, weights)):
@@ -228,5 +253,6 @@ def count_correct(
             # Sum votes in the order of members, so that near ties round as in a sliced ensemble.
             codes[index] = next(block.winning_codes([sorted(groups[index])], own))
         right = codes.get(index, winner) == truth
-        counts[:, index] = right.sum(), (full_right & ~right).sum(), (right & ~full_right).sum()
-    return AccuracyCounts(len(truth), int(full_right.sum()), *counts), codes
+        n_right, n_both = np.count_nonzero(right), np.count_nonzero(right & full_right)
+        counts[:, index] = n_right, n_right_full - n_both, n_right - n_both
+    return AccuracyCounts(len(truth), n_right_full, *counts), codes

@@ -68,7 +68,9 @@ class UncertaintyWeighted(Complementarity):
     """Weighted correct votes of a member minus its weighted wrong votes.
 
     The weight of a sample is the number of selected members that disagree with the outcome of their
-    vote: the correct members if the vote is wrong, and the wrong members if it is correct.
+    vote: the correct members if the vote is wrong, and the wrong members if it is correct. Of the
+    members that tie, the one with the most correct votes is best: a single selected member cannot
+    disagree with itself, so that all members tie in the second step.
 
     Parameters
     ----------
@@ -83,9 +85,14 @@ class UncertaintyWeighted(Complementarity):
     >>> objective = UncertaintyWeighted(votes)
     >>> objective.add(0)
     >>> objective.add(1)  # wrong on the first sample, where the tied vote is correct
-    >>> objective.gains()
-    array([0, 0, 0, 2])
+    >>> objective.gains()  # 0, 0, 0 and 2, times 4, and two correct votes of each member
+    array([ 2,  2,  2, 10])
     """
+
+    def gains(self) -> Array:
+        """Return the score of each member, times the samples + 1, and its correct votes."""
+        weighted = super().gains().astype(np.int64)
+        return weighted * (self._votes.n_samples + 1) + self._votes.n_right
 
     def _right_wrong_weights(self) -> tuple[Array, Array]:
         n_overruled = self._vote_error.n_overruled()

@@ -14,8 +14,9 @@ from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, one_hot
 from secateurs.measures.fast_scores import FAST_SCORES
 from secateurs.measures.pair_measure import Floats
+from secateurs.measures.ranking_scores import SampleKinds, is_ranking_score, ranking_values
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import margin_kernels, selection_kernels, vote_kernels
+from secateurs.outputs import margin_kernels, ranking_kernels, selection_kernels, vote_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -30,6 +31,7 @@ from secateurs.typing import Array, BoolArray, IndexArray
 
 _ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
 _LARGEST_EXPONENT = 300.0  # exp of twice this is still finite
+_MOST_PAIRS = 1 << 22  # pairs of classes in memory at a time, over all candidates
 
 
 class MeanScore(ABC):
@@ -39,8 +41,8 @@ class MeanScore(ABC):
     over the members that have a prediction; samples without any prediction are left out. If missing
     predictions are wrong, such a sample is not correct, and in scores of probabilities or values
     its prediction is the class frequencies, or the mean of y. The scores of
-    ``measures.fast_scores`` are computed by compiled code. For all other scores, the scorer is
-    called once for each candidate.
+    ``measures.fast_scores`` and ``measures.ranking_scores`` are computed by compiled code. For all
+    other scores, the scorer is called once for each candidate.
 
     Parameters
     ----------
@@ -283,6 +285,13 @@ class _PredictionMeanScore(MeanScore):
             self._cells = _true_class_cells(predictions)[:, None]
         self._sums = np.zeros(self._cells.shape[1:], dtype=np.int64)
         self._counts = np.zeros(predictions.n_samples, dtype=np.int64)
+        # Means over different numbers of members, and means of margins, are ranked as floats.
+        self._is_ranked = not (predictions.has_missing or predictions.margin_scale) and (
+            is_ranking_score(scoring.name, predictions.classes, predictions.truth, sample_weight)
+        )
+        if self._is_ranked:
+            truth, n_classes = predictions.truth, predictions.n_classes
+            self._sample_kinds = SampleKinds.from_samples(truth, sample_weight, n_classes)
         self._is_squared = scoring.name != "neg_mean_absolute_error"
         self._error_unit = 1.0
         if predictions.is_numbers:
@@ -314,6 +323,29 @@ class _PredictionMeanScore(MeanScore):
             return value
         error = max(0.0, 1 - value) * self._error_unit
         return -math.sqrt(error) if "root" in self.scoring.name else -error
+
+    def _block_gains(self, members: range) -> Floats:
+        if not self._is_ranked:
+            return super()._block_gains(members)
+        n_classes = self._outputs.n_classes
+        size = max(1, _MOST_PAIRS // n_classes**2)
+        starts = range(members.start, members.stop, size)
+        blocks = (slice(start, min(start + size, members.stop)) for start in starts)
+        return np.concatenate([self._ranking_gains(block) for block in blocks])
+
+    def _ranking_gains(self, block: slice) -> Floats:
+        """Return the score of the ranking by the mean probabilities with each member of a block."""
+        n_classes, samples = self._outputs.n_classes, self._sample_kinds
+        won = np.zeros((block.stop - block.start, n_classes, n_classes))
+        precisions = np.zeros(won.shape[:2])
+        # The rounded probabilities of a member sum to less than 1 + n_classes steps. A quotient has
+        # 52 binary digits, and a key has 63 bits.
+        largest_sum = int(self._counts[0] + 1) * (_ONE + n_classes)
+        digits = min(2 * largest_sum.bit_length() + 1, 52, 62 - samples.kind_bits)
+        ranking_kernels.mean_rankings(
+            *(self._cells[block], self._sums, 2.0**digits), *samples, won, precisions
+        )
+        return ranking_values(self.scoring.name, won, precisions, samples.class_weights)
 
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
         truth, is_binary = self._outputs.truth, self._outputs.n_classes == 2

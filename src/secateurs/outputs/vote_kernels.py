@@ -320,14 +320,16 @@ def flip_each(  # noqa: PLR0912, PLR0917
         stays = np.int64(0)
         n_near = 0
         for sample in range(y.size):
-            before = weights[count_tied_classes(tally, sample, y[sample])]
-            stays += repeats[sample] * before
-            top, n_rivals = 0, 0
+            top, n_tied, n_rivals = 0, 0, 0
             for label in range(n_classes):
                 top = max(top, tally[sample, label])
             for label in range(n_classes):
+                n_tied += tally[sample, label] == top
                 n_rivals += tally[sample, label] >= top - 1
-            if n_rivals > 1 and tally[sample, y[sample]] >= top - 1:
+            of_truth = tally[sample, y[sample]]
+            before = weights[n_tied if of_truth == top else 0]
+            stays += repeats[sample] * before
+            if n_rivals > 1 and of_truth >= top - 1:
                 near[n_near] = sample
                 changes[0, n_near, n_classes] = changes[1, n_near, n_classes] = 0  # a missing vote
                 for label in range(n_classes):

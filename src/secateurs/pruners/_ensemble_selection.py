@@ -86,10 +86,11 @@ class EnsembleSelection(BasePruner):
     mean is over the selected members that have a prediction. Samples on which no selected member
     has one are left out.
 
-    Accuracy, balanced accuracy, log loss, Brier score, R², squared, root squared and absolute
-    error are computed by compiled code. For any other score, the scorer is called once per member
-    and step, which may take long; ``fit(..., callback=)`` reports the progress. R² and root squared
-    error are compared through the squared error, of which they are monotonic functions.
+    Accuracy, balanced accuracy, log loss, Brier score, areas under ROC curves (also multi-class),
+    average precision, R², squared, root squared and absolute error are computed by compiled code.
+    For any other score, the scorer is called once per member and step, which may take long;
+    ``fit(..., callback=)`` reports the progress. R² and root squared error are compared through the
+    squared error, of which they are monotonic functions. Rankings are exact: equal means tie.
 
     Sums over members are exact. Sums over samples are sums of floats, always in the order of the
     samples, so that batches and workers select the same members.

@@ -107,13 +107,6 @@ class _Solution:
         """Return whether this set has no more errors and no more members."""
         return self.value >= other.value and self.n_members <= other.n_members
 
-    def is_better_than(self, other: "_Solution") -> bool:
-        """Return whether this set dominates another: as good in both respects, better in one."""
-        return self.is_as_good_as(other) and (self.value, -self.n_members) != (
-            other.value,
-            -other.n_members,
-        )
-
 
 def _evolve_archive(
     objective: VoteError, first: _Solution, n_rounds: int, rng: np.random.RandomState
@@ -150,8 +143,11 @@ def _make_solution(objective: VoteError, chosen: BoolArray) -> _Solution:
 
 def _add_to_archive(archive: list[_Solution], solution: _Solution) -> bool:
     """Add a solution unless one of the archive dominates it, and drop those it equals or beats."""
-    if any(archived.is_better_than(solution) for archived in archive):
-        return False
+    value, n_members = solution.value, solution.n_members
+    for archived in archive:  # written out, because most of the time is spent here
+        is_as_good = archived.value >= value and archived.n_members <= n_members
+        if is_as_good and (archived.value != value or archived.n_members != n_members):
+            return False
     archive[:] = [archived for archived in archive if not solution.is_as_good_as(archived)]
     archive.append(solution)
     return True
@@ -171,13 +167,10 @@ def _search_variable_depth(
     steps = np.arange(len(order))
     masks = start.member_mask ^ (step_of_member <= steps[:, None])
     sizes = masks.sum(axis=1)
-    is_open = sizes > 0
-    for solution in archive:
-        is_open &= (
-            (values > solution.value)
-            | (sizes < solution.n_members)
-            | ((values == solution.value) & (sizes == solution.n_members))
-        )
+    value = np.array([solution.value for solution in archive])[:, None]
+    size = np.array([solution.n_members for solution in archive])[:, None]
+    is_open = (values > value) | (sizes < size) | ((values == value) & (sizes == size))
+    is_open = is_open.all(axis=0) & (sizes > 0)
     return [_Solution(masks[i], int(values[i]), int(sizes[i])) for i in np.flatnonzero(is_open)]
 
 

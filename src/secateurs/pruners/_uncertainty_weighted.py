@@ -38,10 +38,12 @@ class UncertaintyWeightedPruner(BasePruner):
 
     Notes
     -----
-    A tied vote goes to the lowest class. A sample without any vote counts as an error. A single
-    member cannot disagree with itself, so that all samples have weight 0 in the second step, which
-    adds the member with the lowest index. A missing vote is neither right nor wrong. The method is
-    also known as focused ensemble selection [2]_.
+    A tied vote goes to the lowest class. A sample without any vote counts as an error. A missing
+    vote is neither right nor wrong. The method is also known as focused ensemble selection [2]_.
+
+    A single member cannot disagree with itself, so that all samples have weight 0 in the second
+    step, for which the papers have no rule. Of members that tie, in this and in any other step, the
+    member that is right most often is added, and then the one with the lowest index.
 
     References
     ----------

@@ -54,7 +54,7 @@ def collect_data(context: ReportContext) -> JsonObject:
         "reproduce": {
             "command": command and shlex.join(command),
             "shell": shell,
-            "python": f"{call}{selected}{arguments})",
+            "python": f"{call}{selected}{arguments}{branches})",
             "call": call,
             "arguments": arguments,
             "seed": pruner._drawn_seed,  # drawn if the user passed none; not shown in the page
