@@ -54,6 +54,7 @@ def demo(out: Output, output: Path, trees: int) -> None:
     next_command = shlex.join([*_program_words(), *words[1:]])
     for note in comparison.notes:
         out.print_note(note)
+    out.print_note(comparison.advice)  # before the table, which fills the screen
     out.print_result(
         {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command}
         | {"advice": comparison.advice},
@@ -61,7 +62,6 @@ def demo(out: Output, output: Path, trees: int) -> None:
     )
     out.print_note("* marks results that no other result beats in both accuracy and size.")
     out.print_note("This is one split of one data set: on other data, another method may be best.")
-    out.print_note(comparison.advice)
     n_kept = format_count(len(pruning.member_indices), "tree")
     out.print_note(f"{output / 'small.skops'} contains the selected {n_kept}.")
     out.print_note(f"open: {output / 'report.html'}")

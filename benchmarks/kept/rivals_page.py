@@ -1,0 +1,5 @@
+"""Page."""
+
+
+def write(out, page):
+    """Write."""
