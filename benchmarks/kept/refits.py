@@ -53,7 +53,7 @@ _MADE = {
 }
 
 
-_ALL_MADE = (*_MADE, "hastie", "quantiles")
+GENERATED = (*_MADE, "hastie", "quantiles")
 _ON_TABLES = "accuracy, tables of DIR"
 
 
@@ -61,7 +61,7 @@ def names(folder: Path | None) -> list[str]:
     """Return the reported data sets: all but those of families that decided."""
     given = [name for name in data.names(folder) if name not in DECIDING]
     given = [name for name in given if name.split("_")[0].split(":")[0] not in _FAMILIES]
-    return [*_ALL_MADE, *given]
+    return [*GENERATED, *given]
 
 
 def read(name: str, folder: Path | None) -> data.Table | None:
@@ -187,7 +187,7 @@ def page(out: Path) -> str:
     for situation, part in frame.groupby("situation", sort=False):
         shown = [s for s in ("accuracy", "Brier", "log loss", "AUC", "R²") if part[s].notna().any()]
         if "accuracy" in shown:  # generated data sets are harder: many informative features
-            on_tables = part["accuracy"].where(~part["data"].isin(_ALL_MADE))
+            on_tables = part["accuracy"].where(~part["data"].isin(GENERATED))
             part = part.assign(**{_ON_TABLES: on_tables})  # noqa: PLW2901
             shown.insert(1, _ON_TABLES)
         by_set = part.groupby(["size", "way", "data"], sort=False)[[*shown, "seconds"]].mean()

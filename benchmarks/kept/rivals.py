@@ -25,19 +25,19 @@ from threadpoolctl import threadpool_limits
 from benchmarks.kept import data, refits, rivals_page
 from secateurs import make_pruner, prune
 from secateurs.ensembles import Ensemble, as_ensemble
-from secateurs.evaluation.fresh_forests import LEAF_SIZES, TrainingSet, train_fresh_forest
-from secateurs.measures.scoring import Scoring
+from secateurs.evaluation.fresh_forests import LEAF_SIZES, TrainingSet, n_scored_trees
 from secateurs.outputs.collect import collect_encoded_predictions
 from secateurs.problem import Problem
 from secateurs.problem.latency import bisect_largest_size
 from secateurs.problem.model_costs import pickle_bytes
 
 Record = dict[str, Any]
-N_TREES, SIZES = 200, (5, 10, 20, 40)
-_MOST_TRAINED, _MOST_CHOSEN, _MOST_TESTED = 2000, 700, 4000  # limit the time of a data set
+N_TREES, SIZES = 100, (5, 10, 20)
+_MOST_TRAINED, _MOST_CHOSEN, _MOST_TESTED = 1500, 500, 4000  # limit the time of a data set
 _LEAST_ROWS = 1000
+_LEAST_OF_CLASS = 10  # test samples: with fewer, the AUC of a class is noise
 _MOST_ROUNDS, _PATIENCE = 300, 30
-_N_PREDICTED, _N_REPEATS = 1000, 5
+_N_PREDICTED, _N_REPEATS = 1000, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Split:
         return TrainingSet(X, np.concatenate([self.y_train, self.y_val]))
 
     def forest(self, X: Any, y: Any, **parameters: Any) -> RandomForestClassifier:
-        """Return a forest of 200 trees."""
+        """Return a forest of 100 trees."""
         return RandomForestClassifier(N_TREES, random_state=self.seed, **parameters).fit(X, y)
 
     @cached_property
@@ -87,11 +87,13 @@ class Split:
 
     @cached_property
     def fresh_orders(self) -> dict[int, tuple[Ensemble, Any]]:
-        """Forests of 200 trees by leaf size, with their out-of-bag predictions."""
+        """Forests of 100 trees by leaf size, with their out-of-bag predictions."""
         found = {}
         for leaf in LEAF_SIZES:
             X, y = self.everything.X, self.everything.y
-            ensemble = as_ensemble(self.forest(X, y, min_samples_leaf=leaf))
+            ensemble = self.out_of_bag.ensemble
+            if leaf > 1:
+                ensemble = as_ensemble(self.forest(X, y, min_samples_leaf=leaf))
             found[leaf] = ensemble, collect_encoded_predictions(ensemble, X, y, True)
         return found
 
@@ -122,7 +124,7 @@ class Split:
 
 
 def milliseconds(model: Any, X: Any) -> float:
-    """Return the milliseconds of CPU to predict 1,000 samples: the least of five repeats."""
+    """Return the milliseconds of CPU to predict 1,000 samples: the least of three repeats."""
     samples = X[np.arange(_N_PREDICTED) % len(X)]
     times = []
     for _ in range(1 + _N_REPEATS):  # the first one warms up
@@ -138,12 +140,19 @@ def measured(name: str, seed: int, folder: Path | None) -> Iterator[Record]:
     if table is None or table.is_regression or len(table.X) < _LEAST_ROWS:
         return
     split = Split.of(table, seed)
+    has_rare_class = np.unique(split.y_test, return_counts=True)[1].min() < _LEAST_OF_CLASS
 
     def record(size: str, way: str, model: Any, **more: Any) -> Record:
+        scores = refits.scores(model, split.X_test, split.y_test)
+        if has_rare_class:
+            scores.pop("AUC", None)
         return (
             {"data": name, "split": seed, "classes": len(model.classes_), "size": size, "way": way}
-            | {"scores": refits.scores(model, split.X_test, split.y_test)}
-            | {"bytes": len(pickle.dumps(model)), "ms": milliseconds(model, split.X_test)}
+            | {
+                "scores": scores,
+                "bytes": len(pickle.dumps(model)),
+                "ms": milliseconds(model, split.X_test),
+            }
             | more
         )
 
@@ -193,11 +202,8 @@ def _rivals(
     split: Split, n_trees: int, n_bytes: int, limit: float
 ) -> Iterator[tuple[str, Any, int]]:
     """Yield models trained from scratch: with as many trees, bytes or milliseconds."""
-    forest, classes = split.out_of_bag.ensemble, split.out_of_bag.predictions.classes
-    accuracy = Scoring.from_scorer("accuracy", classes)
-    fresh = train_fresh_forest(forest, n_trees, split.everything, accuracy, split.seed)
-    yield "fresh forest, equal trees", fresh.model, n_trees
-    yield "fresh forest, equal bytes", *_fresh_within(split, n_bytes)
+    yield "fresh forest, equal trees", *_best_fresh(split, lambda _: n_trees)
+    yield "fresh forest, equal bytes", *_best_fresh(split, partial(_n_trees_within, n_bytes))
     for name, (ensemble, _) in split.boosted.items():
 
         def rounds(meets: Callable[[Any], bool], ensemble: Ensemble = ensemble) -> int:
@@ -208,25 +214,27 @@ def _rivals(
             ("bytes", lambda model: len(pickle.dumps(model)) <= n_bytes),
             ("latency", lambda model: milliseconds(model, split.X_test) <= limit),
         ):
-            n_rounds = rounds(meets)
-            if n_rounds:
-                model = ensemble.as_predictor(range(n_rounds))
-                yield f"{name}, equal {what}", model, n_rounds
+            n_rounds = max(1, rounds(meets))
+            yield f"{name}, equal {what}", ensemble.as_predictor(range(n_rounds)), n_rounds
 
 
-def _fresh_within(split: Split, n_bytes: int) -> tuple[Any, int]:
-    """Return the forest, of as many trees as fit, with the best out-of-bag accuracy."""
+def _best_fresh(split: Split, n_trees_of: Callable[[Ensemble], int]) -> tuple[Any, int]:
+    """Return the forest with the best leaf size by out-of-bag accuracy, as `compare` selects it.
+
+    The first trees of a forest are those of a smaller forest, so that all sizes share a training.
+    """
     found = []
     for ensemble, predictions in split.fresh_orders.values():
-        order = range(N_TREES)
-        n_trees = bisect_largest_size(
-            order, lambda m, ensemble=ensemble: pickle_bytes(ensemble, m) <= n_bytes
-        )
-        if n_trees:
-            right = predictions.vote(range(n_trees)) == split.everything.y
+        if n_trees := n_trees_of(ensemble):
+            scored = range(min(N_TREES, n_scored_trees(n_trees)))
+            right = predictions.vote(scored) == split.everything.y
             found.append((right.mean(), ensemble.as_predictor(range(n_trees)), n_trees))
     _, model, n_trees = max(found, key=lambda entry: entry[0])
     return model, n_trees
+
+
+def _n_trees_within(n_bytes: int, ensemble: Ensemble) -> int:
+    return bisect_largest_size(range(N_TREES), lambda m: pickle_bytes(ensemble, m) <= n_bytes)
 
 
 def names(folder: Path | None) -> list[str]:

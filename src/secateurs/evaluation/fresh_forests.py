@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -52,8 +53,9 @@ class FreshForest:
     """A forest with the leaf size that has the best out-of-bag score."""
 
     model: Any  # the fitted forest, in its pipeline if there is one
+    n_trees: int
     min_samples_leaf: int | float
-    predictions: Predictions  # out of bag, on the training set
+    predictions: Predictions  # of these and more trees, out of bag, on the training set
     seconds: float  # to train forests of all leaf sizes
 
 
@@ -191,18 +193,30 @@ def train_fresh_forest(
     """Train forests of ``n_trees`` trees with several leaf sizes, and return the best of them.
 
     All other parameters, and the pipeline, are those of the given forest. The best forest has the
-    best out-of-bag score; ties go to the first of `LEAF_SIZES`.
+    best out-of-bag score of `n_scored_trees` trees; ties go to the first of `LEAF_SIZES`.
     """
     elapsed = start_stopwatch()
     leaf_sizes = dict.fromkeys((*LEAF_SIZES, ensemble.model.min_samples_leaf))
     scores, trained = [], []
     for leaf_size in leaf_sizes:
-        model = _fit_copy(ensemble, samples, n_trees, leaf_size, random_state)
-        predictions = collect_encoded_predictions(as_ensemble(model), samples.X, samples.y, True)
+        model = _fit_copy(ensemble, samples, n_scored_trees(n_trees), leaf_size, random_state)
+        grown = as_ensemble(model)
+        predictions = collect_encoded_predictions(grown, samples.X, samples.y, True)
         scores.append(_out_of_bag_score(predictions, model, samples, scoring))
-        trained.append(FreshForest(model, leaf_size, predictions, 0.0))
+        fresh = grown.slice(range(n_trees))  # the first trees are those of a smaller forest
+        trained.append(FreshForest(fresh, n_trees, leaf_size, predictions, 0.0))
     best = int(np.argmax(np.nan_to_num(scores, nan=-np.inf)))
     return replace(trained[best], seconds=elapsed())
+
+
+def n_scored_trees(n_trees: int) -> int:
+    """Return the number of trees whose out-of-bag score is that of ``n_trees`` trees.
+
+    A sample is out of bag for about 1/e of the trees. The score of ``n_trees`` trees themselves
+    would be that of a third as many, which prefer larger leaves: with 20 trees, it selected leaf
+    sizes that lost 0.2 points of accuracy on five data sets.
+    """
+    return math.ceil(math.e * n_trees)
 
 
 def _fit_copy(
@@ -255,7 +269,7 @@ def _out_of_bag_prediction(
     """Return the out-of-bag prediction of a forest for the samples of a fold."""
     predictions = _with_samples(forest.predictions, forest.model, problem.X, *problem.scorings)
     rows = predictions if held_out is None else predictions.rows(held_out)
-    return next(group_predictions(rows, [range(rows.n_members)], None))
+    return next(group_predictions(rows, [range(forest.n_trees)], None))
 
 
 def _with_samples(
