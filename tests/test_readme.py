@@ -40,3 +40,34 @@ def test_the_example_has_the_results_that_the_readme_states(tmp_path, monkeypatc
 def test_the_readme_names_the_two_commands():
     assert "    make demo " in README
     assert "    make test " in README
+
+
+ROWS = {  # rows of the README's table, with their part and row of docs/kept-rivals.md
+    "full forest": ("Without a limit", "full forest"),
+    "10 trees, pruned": ("10 of 100", "pruned, out of bag"),
+    "10 trees, pruned and refitted": ("10 of 100", "refitted, out of bag"),
+    "as many bytes, with pruned branches": ("10 of 100", "branches, out of bag"),
+    "fresh forest of 10 trees": ("10 of 100", "fresh forest, equal trees"),
+    "fresh forest, as many bytes": ("10 of 100", "fresh forest, equal bytes"),
+    "LightGBM, as many bytes": ("10 of 100", "LightGBM, equal bytes"),
+    "LightGBM, as fast": ("10 of 100", "LightGBM, equal latency"),
+    "LightGBM, no limit": ("Without a limit", "LightGBM, early stopping"),
+}
+
+
+def table_rows(text):
+    """The rows of all tables in a text: lists of cells."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_has_the_numbers_of_the_benchmark():
+    page = (Path(__file__).parents[1] / "docs" / "kept-rivals.md").read_text("utf-8")
+    parts = {part.split("\n", 1)[0]: table_rows(part) for part in page.split("\n## ")}
+    shown = {row[0]: row[1:] for row in table_rows(README) if row[0] in ROWS}
+    assert shown.keys() == ROWS.keys()
+    for label, (part, name) in ROWS.items():
+        heads, *rows = parts[part]
+        (found,) = ([dict(zip(heads, row, strict=True))] for row in rows if row[0] == name)
+        columns = ("accuracy", "AUC", "log loss", "bytes", "ms")
+        assert shown[label] == [found[0][column] for column in columns], label

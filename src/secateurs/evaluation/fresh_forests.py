@@ -34,8 +34,8 @@ from secateurs.text_format import format_count, format_list
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 FRESH = "fresh forest"  # the method in leaderboards
-# The leaf sizes that are tried besides that of the given forest. Small forests profit from larger
-# leaves; of these four, each was the best on some data sets (docs/kept-rivals.md).
+# The leaf sizes that are tried besides that of the given forest: larger leaves make single trees
+# better and smaller, which matters if there are few of them.
 LEAF_SIZES = (1, 3, 5, 10)
 
 
@@ -153,8 +153,8 @@ def check_trainable(problem: Problem, X_train: Samples, y_train: ArrayLike | Non
     if problem.oob:
         if X_train is not None or y_train is not None:
             raise InputError(
-                "{X_train} and {oob} exclude each other: X contains the training samples. Leave "
-                "one of them out.",
+                "{X_train} and {oob} exclude each other: with {oob}, X contains the training "
+                "samples. Leave out {X_train}.",
                 X_train=...,
                 oob=True,
             )
@@ -176,7 +176,7 @@ def check_trainable(problem: Problem, X_train: Samples, y_train: ArrayLike | Non
     if problem.sample_weight is not None:
         raise InputError(
             "{fresh} with {sample_weight} needs weights for all training samples. Pass {oob} and "
-            "the training samples as X, or leave one of them out.",
+            "the training samples as X, or leave out {sample_weight}.",
             fresh=True,
             sample_weight=...,
             oob=True,
