@@ -1,6 +1,7 @@
 """``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md.
 
-``python -m benchmarks.kept safe`` measures how often a plain call is safe.
+``python -m benchmarks.kept safe`` measures how often a plain call is safe, and
+``python -m benchmarks.kept rivals`` compares pruned forests with smaller models.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.kept import data, judge, measure, page, refits, safe
+from benchmarks.kept import data, judge, measure, page, refits, rivals, safe
 
 
 def measure_one(name: str, split: int, folder: Path | None, out: Path) -> None:
@@ -38,8 +39,9 @@ def _written(path: Path, records: Iterator[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["safe"]:
-        safe.main(sys.argv[2:])
+    parts = {"safe": safe.main, "rivals": rivals.main}
+    if sys.argv[1:2] and sys.argv[1] in parts:
+        parts[sys.argv[1]](sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kept", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of tables NAME.csv or NAME.csv.gz")

@@ -60,7 +60,7 @@ _MADE = {
 }
 
 
-_ALL_MADE = (*_MADE, "hastie", "quantiles", "threenorm", "led")
+GENERATED = (*_MADE, "hastie", "quantiles", "threenorm", "led")
 _SCORES = ("accuracy", "Brier", "log loss", "AUC", "R²")
 _ON_TABLES = "accuracy, tables of DIR"
 
@@ -69,7 +69,7 @@ def names(folder: Path | None) -> list[str]:
     """Return the reported data sets: all but those of families that decided."""
     given = [name for name in data.names(folder) if name not in DECIDING]
     given = [name for name in given if name.split("_")[0].split(":")[0] not in _FAMILIES]
-    return [*_ALL_MADE, *given]
+    return [*GENERATED, *given]
 
 
 @cache
@@ -251,7 +251,7 @@ def page(out: Path) -> str:
     for situation, part in frame.groupby("situation", sort=False):
         shown = [s for s in _SCORES if part[s].notna().any()]
         if "accuracy" in shown:  # generated data sets are harder: many informative features
-            on_tables = part["accuracy"].where(~part["data"].isin(_ALL_MADE))
+            on_tables = part["accuracy"].where(~part["data"].isin(GENERATED))
             part = part.assign(**{_ON_TABLES: on_tables})  # noqa: PLW2901
             shown.insert(1, _ON_TABLES)
         by_set = part.groupby(["size", "way", "data"], sort=False)[shown].mean()
@@ -281,7 +281,7 @@ def _targets(frame: pd.DataFrame) -> str:
         (out_of_bag, "20 of 200", "refit"): -0.35,
         (out_of_bag, "40 of 200", "refit"): -0.05,
     }
-    tables = frame[~frame["data"].isin(_ALL_MADE)]
+    tables = frame[~frame["data"].isin(GENERATED)]
     found = [
         (", ".join(key), low, *(_mean(f, key) for f in (frame, tables)))
         for key, low in least.items()

@@ -24,6 +24,12 @@ from secateurs.evaluation.alternatives import (
 )
 from secateurs.evaluation.auto_method import best_method_size, describe_advice
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.fresh_forests import (
+    FRESH,
+    FreshForests,
+    check_trainable,
+    score_fresh_forests,
+)
 from secateurs.evaluation.metrics import constant_name
 from secateurs.evaluation.refitted_scores import REFITTED, pruner_at_size, score_refitted
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
@@ -61,6 +67,9 @@ def compare(
     sensitive_features_test: ArrayLike | str | None = None,
     refit: bool | LeafRefit = False,
     X_unlabelled: Samples = None,
+    fresh: bool = False,
+    X_train: Samples = None,
+    y_train: ArrayLike | None = None,
     oob: bool = False,
     classes: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -117,6 +126,15 @@ def compare(
         `prune`. In cross-validation, leaves are refitted in each fold.
     X_unlabelled : array-like, optional
         Further samples for ``refit``, as for `prune`.
+    fresh : bool, default=False
+        Whether to train forests of the same sizes again, and to add a row for each ("fresh
+        forest"). It shows whether pruning is worthwhile on your data. The forests have the
+        parameters of the given forest, with the best of ``min_samples_leaf`` 1, 3, 5, 10 and its
+        own value by out-of-bag score. They are trained on X with ``oob``, and otherwise on
+        ``X_train`` and X. They are scored on the test set; without a test set, out of bag with
+        ``oob``, and otherwise in each fold after training without its samples.
+    X_train, y_train : array-like, optional
+        The training samples with their labels or target values, for ``fresh`` if X was held out.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes).
@@ -191,6 +209,10 @@ def compare(
             sensitive_features_test=sensitive_features_test,
             cost=cost,
         )
+        if fresh:
+            check_trainable(problem, X_train, y_train)
+        elif X_train is not None or y_train is not None:
+            raise InputError("{X_train} is for {fresh} only. Pass both.", X_train=..., fresh=True)
         if problem.ensemble.is_sequential:
             raise InputError(
                 f"{type(problem.ensemble.model).__name__} cannot be compared: only its first "
@@ -218,8 +240,11 @@ def compare(
         if isinstance(parameters, LeafRefit):
             plain = {name: curve for name, curve in curves.items() if name != SINGLE_BEST}
             curves |= score_refitted(plan, plain, sizes, parameters, X_unlabelled)
-        asides = (*order_notes, *notes)
-        return Comparison(plan, curves, sizes, (), asides, parameters or None, X_unlabelled)
+        trained = score_fresh_forests(plan, sizes, X_train, y_train) if fresh else None
+        asides = (*order_notes, *notes, *([] if trained is None else [trained.note]))
+        return Comparison(
+            plan, curves, sizes, (), asides, parameters or None, X_unlabelled, trained
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,10 +263,13 @@ class Comparison(Evaluation):
         Notes for the reader of the figures.
     refit : LeafRefit or None
         How leaves were refitted, if refitted members were compared.
+    fresh : FreshForests or None
+        The forests that were trained for ``fresh=True``, by size in ``fresh.forests``.
     """
 
     refit: LeafRefit | None = None
     X_unlabelled: Samples = None
+    fresh: FreshForests | None = None
 
     def leaderboard(self) -> pd.DataFrame:
         """Return a table with a row for each method and size and for the full ensemble.
@@ -252,7 +280,8 @@ class Comparison(Evaluation):
             The best row comes first. Besides the methods, there are rows for the full ensemble
             ("all members"), for the best single member ("single best"), and for always predicting
             the most frequent class ("majority class"; the class frequencies for scores of
-            probabilities), or the mean of the target. Columns:
+            probabilities), or the mean of the target. With ``fresh=True``, there is a row for the
+            fresh forest of each size. Columns:
 
             - ``method``; ``keep``, the size asked for; ``members``, the number of kept members.
             - The held-out score, under its name (``accuracy``, or that of ``scoring``, with the
@@ -268,7 +297,8 @@ class Comparison(Evaluation):
             - ``bytes`` of the pickle, and ``ms`` to predict one sample, estimated by a line fitted
               to timings of a few sizes. Missing for predictions.
             - ``seconds`` of the selection. For methods whose smaller sets are prefixes of larger
-              sets, it is the time of one run for all sizes.
+              sets, it is the time of one run for all sizes. For a fresh forest, the time to train
+              forests of all leaf sizes.
             - ``pareto``, whether no other row is at least as good and cheaper (in cost if
               members have costs, otherwise in bytes, or in members for predictions).
 
@@ -318,8 +348,15 @@ class Comparison(Evaluation):
 
     @property
     def advice(self) -> str:
-        """The recommended method and size with their score, in one line."""
-        return describe_advice(self, *self.best)
+        """The recommended method and size with their score, in one line.
+
+        With ``fresh=True``, the line ends with the score of a fresh forest of that size.
+        """
+        method, size = self.best
+        line = describe_advice(self, method, size)
+        if self.fresh is None:
+            return line
+        return f"{line}; {self.fresh.describe_score(size, self.problem.scoring)}"
 
     def pruning(self, method: str | None = None, keep: int | None = None) -> Pruning:
         """Return the pruning of a row of the leaderboard, selected on all validation samples.
@@ -354,7 +391,7 @@ class Comparison(Evaluation):
         """Return the members of a row of the leaderboard, in the order of selection."""
         if method == FULL_ENSEMBLE:
             return list(range(self.problem.n_members))
-        if method == constant_name(self.problem.scoring):
+        if method in (FRESH, constant_name(self.problem.scoring)):
             return []
         return list(self.curves[self._full_label(method)].selection.members_at(keep))
 
@@ -413,7 +450,7 @@ class Comparison(Evaluation):
 
     @cached_property
     def _leaderboard_table(self) -> pd.DataFrame:
-        return leaderboard_table(self, self._ensemble_latency)
+        return leaderboard_table(self, self._ensemble_latency, self.fresh)
 
     def __repr__(self) -> str:
         model = type(self.problem.ensemble.model).__name__

@@ -58,6 +58,9 @@ def run_demo(
         SIZES,
         X_test=X_test,
         y_test=y_test,
+        fresh=True,
+        X_train=X_train,
+        y_train=y_train,
         random_state=SEED,
         callback=callback,
     )

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from secateurs import load
 from secateurs.commands.reproduce import _format_outcome
 from secateurs.paper import Claim, load_plan
 
+HEAD = ["method", "members"]
 VERDICTS = (("a", "holds"), ("b", "does not hold"), ("c", "cannot be told"))
 
 
@@ -22,13 +24,23 @@ def example_of(command):
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    """A demo, run twice."""
-    place = tmp_path_factory.mktemp("a place")
-    words = [*example_of("demo"), "--trees", "60"]
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("a place")
+
+
+@pytest.fixture(scope="module")
+def screen(place):
+    """The lines of a demo on a terminal, where both streams are shown."""
+    words = [sys.executable, "-m", "secateurs", *example_of("demo"), "--trees", "60"]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.run(words, cwd=place, check=True, timeout=300, **streams).stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def shown(place, screen):
+    """A demo, run for the second time."""
     with contextlib.chdir(place):
-        assert type_in(*words).code == 0
-        return place, type_in(*words)
+        return place, type_in(*example_of("demo"), "--trees", "60")
 
 
 def test_a_demo_shows_every_method_and_writes_its_files(shown):
@@ -38,7 +50,7 @@ def test_a_demo_shows_every_method_and_writes_its_files(shown):
     made = {".secateurs-demo", "choose.csv", "forest.skops.json", "forest.skops", "report.html"}
     made |= {"small.skops.json", "small.skops", "test.csv"}
     assert {path.name for path in folder.iterdir()} == made
-    assert ended.out.splitlines()[0].split()[:2] == ["method", "members"]
+    assert ended.out.splitlines()[0].split()[:2] == HEAD
     for name in (
         "comep",
         "domep",
@@ -57,6 +69,14 @@ def test_a_demo_shows_every_method_and_writes_its_files(shown):
     small = load(folder / "small.skops")
     assert type(small) is type(load(folder / "forest.skops"))
     assert 0 < len(small.estimators_) <= 30
+
+
+def test_a_demo_prints_its_advice_before_its_table(screen):
+    (advice,) = (index for index, line in enumerate(screen) if line.startswith("use "))
+    (table,) = (index for index, line in enumerate(screen) if line.split()[:2] == HEAD)
+    assert advice < table
+    assert "; a fresh forest of " in screen[advice]
+    assert screen[-1].startswith("next: ")
 
 
 def test_the_command_that_a_demo_prints_works_as_printed(shown):

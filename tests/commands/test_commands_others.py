@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from secateurs import COMEP, all_pruners, load
+from secateurs import COMEP, all_pruners, compare, load
 from secateurs._methods import METHODS
 from secateurs.commands.cite import read_references
 from secateurs.paper.datasets import DATASETS
@@ -131,6 +131,40 @@ def test_a_budget_may_be_a_total_cost(desk):
     assert {line["keep"] for line in lines} == {1, 2}  # six members cost 9 or more
     assert all(1 <= line["cost"] <= 6 for line in lines)
     assert type_in(*words, "--max-cost", "6").out.splitlines()[0].split()[-1] == "cost"
+
+
+def test_fresh_forests_are_rows_of_the_leaderboard(desk):
+    train, labels = make_rows(150, 0)  # the training samples of the forest
+    train.assign(**{TARGET: labels}).to_csv("train.csv", index=False)
+    words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "--test", "test.csv", "-p", "es")
+    ended = type_in(*words, "-k", "4", "--fresh", "--train", "train.csv", "--json")
+    (line,) = (line for line in ended.json["leaderboard"] if line["method"] == "fresh forest")
+    (X_val, y_val), (X_test, y_test) = make_rows(120, 1), make_rows(110, 2)
+    found = compare(
+        load("forest.skops"),
+        *(X_val, y_val, ["es"], 4),
+        **{"X_test": X_test, "y_test": y_test, "X_train": train, "y_train": labels},
+        fresh=True,
+        random_state=0,
+    )
+    assert line["accuracy"] == found.fresh.forests[4].model.score(X_test, y_test)
+    out_of_bag = ("compare", "forest.skops", "train.csv", "-t", TARGET, "-p", "es", "-k", "4")
+    ended = type_in(*out_of_bag, "--oob", "--fresh")
+    assert "  fresh forest  " in ended.out
+    assert "fresh forest: trained on the samples with 4 trees and min_samples_leaf=" in ended.err
+
+
+def test_fresh_forests_that_cannot_be_trained_are_refused(desk):
+    words = ("compare", "forest.skops", "val.csv", "-t", TARGET, "-p", "es", "-k", "4")
+    line = refused(3, *words, "--fresh", "-q")
+    assert "Pass --train and" not in line
+    assert "--fresh needs the training samples with their labels. Pass --train, or --oob" in line
+    assert "--train is for --fresh only" in refused(2, *words, "--train", "test.csv")
+    assert "nowhere.csv" in refused(3, *words, "--fresh", "--train", "nowhere.csv")
+    (desk / "costs.txt").write_text("\n".join("1" * 12), "utf-8")
+    costs = ("--cost", "costs.txt", "--max-cost", "6")
+    assert "exclude each other" in refused(2, *words, "--fresh", *costs)
+    assert "--fresh needs MODEL" in refused(2, "compare", *VOTES, "--fresh")
 
 
 def test_a_comparison_can_be_tried_dry(desk):

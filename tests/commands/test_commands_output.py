@@ -3,6 +3,8 @@
 import io
 import json
 import math
+import shlex
+import sys
 import threading
 import warnings
 
@@ -14,7 +16,7 @@ from secateurs import progress
 from secateurs.commands import console_output
 from secateurs.commands.command_errors import Refusal, format_option, name_options_in_errors
 from secateurs.commands.compare import compare
-from secateurs.commands.console_output import Output, to_json
+from secateurs.commands.console_output import Output, runnable_command, to_json
 from secateurs.commands.export import export
 from secateurs.commands.prune import prune
 from secateurs.commands.reproduce import reproduce
@@ -213,3 +215,18 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch):
     assert "selecting" in said
     assert "3 of 12, about 30 s left" in said
     assert said.endswith("\x1b[2K")  # the line is cleared
+
+
+def test_a_suggested_command_starts_as_the_program_was_started(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "secateurs"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["bin/secateurs", "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert runnable_command(["prune", "a file.csv"]) == "bin/secateurs prune 'a file.csv'"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert runnable_command(["prune"]) == "secateurs prune"
+    monkeypatch.setattr("sys.argv", ["lib/secateurs/__main__.py", "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shlex.split(runnable_command(["prune"])) == [sys.executable, "-m", "secateurs", "prune"]

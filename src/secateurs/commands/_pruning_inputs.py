@@ -188,19 +188,27 @@ def _check_model_usage(files: InputFiles) -> None:
 def _read_model_inputs(files: InputFiles, trust: TrustOptions, out: Output) -> PruningInputs:
     assert files.model is not None
     assert files.data is not None
-    assert files.target is not None
     ensemble = _recognise_ensemble(files.model, load_model(files.model, trust))
-    settings = (
+    X, y = read_labelled_file(files.data, ensemble, files, trust)
+    check_sample_counts(files.data, y, ensemble.classes, out)
+    if files.test is None:
+        return PruningInputs(ensemble, X, y)
+    return PruningInputs(ensemble, X, y, *read_labelled_file(files.test, ensemble, files, trust))
+
+
+def read_labelled_file(
+    path: Path, ensemble: Ensemble, files: InputFiles, trust: TrustOptions
+) -> tuple[pd.DataFrame | Array, Array]:
+    """Read samples and their labels or values from a file with the columns of DATA."""
+    assert files.target is not None
+    return read_samples(
+        path,
+        ensemble,
         files.target,
         files.excluded_columns(known_features(ensemble)[0]),
         ColumnTypes.from_ensemble(ensemble, files.model, files.dtype),
         trust.max_unpacked,
     )
-    X, y = read_samples(files.data, ensemble, *settings)
-    check_sample_counts(files.data, y, ensemble.classes, out)
-    if files.test is None:
-        return PruningInputs(ensemble, X, y)
-    return PruningInputs(ensemble, X, y, *read_samples(files.test, ensemble, *settings))
 
 
 def _recognise_ensemble(path: Path, model: Any) -> Ensemble:

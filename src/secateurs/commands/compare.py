@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from secateurs._methods import METHODS, regression_methods
 from secateurs.commands._output_files import OutputFiles, output_options, write_all_files
-from secateurs.commands._pruning_inputs import PruningInputs, check_input_files, read_inputs
+from secateurs.commands._pruning_inputs import (
+    PruningInputs,
+    check_input_files,
+    read_inputs,
+    read_labelled_file,
+)
 from secateurs.commands._pruning_options import (
     LIMIT_OPTIONS,
     METHOD_OPTIONS,
@@ -19,6 +25,7 @@ from secateurs.commands._pruning_options import (
     check_keep_option,
     dask_client,
 )
+from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
 from secateurs.commands.shared_options import (
     DRY_RUN,
@@ -28,6 +35,7 @@ from secateurs.commands.shared_options import (
     InputFiles,
     TrustOptions,
     common_options,
+    file_option,
     option,
     trust_options,
 )
@@ -58,6 +66,17 @@ _SIZES = (0.05, 0.1, 0.2)
     multiple=True,
     help="Number of members to keep: 50, 0.1 or 10%; repeatable. Default: 0.05, 0.1 and 0.2.",
 )
+@option(
+    "--fresh",
+    is_flag=True,
+    help="Also train forests of the same sizes again, on --train and DATA or with --oob on DATA, "
+    "with the best of several min_samples_leaf by out-of-bag score.",
+)
+@file_option(
+    "--train",
+    "X_train",
+    help="The training samples with their labels, for --fresh if DATA was held out.",
+)
 @LIMIT_OPTIONS
 @METHOD_OPTIONS
 @output_options("Write the leaderboard to this .csv file.")
@@ -70,6 +89,8 @@ def compare(
     files: InputFiles,
     methods: tuple[str, ...],
     keep: tuple[float, ...],
+    fresh: bool,
+    X_train: Path | None,
     limits: BudgetOptions,
     method: MethodOptions,
     targets: OutputFiles,
@@ -87,6 +108,7 @@ def compare(
     """  # noqa: D301
     check_input_files(files)
     limits.check_options()
+    _check_fresh_options(fresh, X_train, files, limits)
     targets.check_paths((".csv",))
     inputs = read_inputs(files, trust, out, method.main_scoring)
     for size in keep:
@@ -97,7 +119,11 @@ def compare(
         out.print_dry_run(targets.output_paths)
         return
     names = methods or tuple(regression_methods() if inputs.ensemble.is_regression else METHODS)
-    comparison = _run_comparison(inputs, names, keep or _SIZES, method, limits, out)
+    training: dict[str, Any] = {"fresh": fresh}
+    if X_train is not None:
+        samples = read_labelled_file(X_train, inputs.ensemble, files, trust)
+        training |= dict(zip(("X_train", "y_train"), samples, strict=True))
+    comparison = _run_comparison(inputs, names, keep or _SIZES, method, limits, out, **training)
     board = limits.filter_leaderboard(comparison.leaderboard())
     with out.show_progress("writing"):
         words = [*files.prune_command, *trust.as_arguments]
@@ -121,6 +147,22 @@ def compare(
         out.print_note(f"wrote {', '.join(wrote)}")
 
 
+def _check_fresh_options(
+    fresh: bool, train: Path | None, files: InputFiles, limits: BudgetOptions
+) -> None:
+    """Raise if options exclude each other, before any file is read."""
+    if not fresh:
+        if train is not None:
+            raise click.UsageError("--train is for --fresh only. Pass both.")
+        return
+    if files.predictions is not None:
+        raise click.UsageError("--fresh needs MODEL, not --predictions.")
+    if limits.cost is not None:
+        raise click.UsageError("--fresh and --cost exclude each other: new trees have no costs.")
+    if train is not None:
+        require_file(train)
+
+
 def _run_comparison(  # noqa: PLR0917
     inputs: PruningInputs,
     names: tuple[str, ...],
@@ -128,6 +170,7 @@ def _run_comparison(  # noqa: PLR0917
     method: MethodOptions,
     limits: BudgetOptions,
     out: Output,
+    **training: Any,
 ) -> Comparison:
     """Compare methods, on the cluster of ``--scheduler`` if it is set."""
     import joblib
@@ -147,6 +190,7 @@ def _run_comparison(  # noqa: PLR0917
             keep=sizes,
             diversity_weight=0.5 if method.diversity_weight is None else method.diversity_weight,
             random_state=method.random_state,
+            **training,
         )
 
 

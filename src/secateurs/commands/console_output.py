@@ -2,11 +2,14 @@
 
 import json
 import logging
+import shlex
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -146,3 +149,20 @@ class _ProgressLines:
 
     def close(self) -> None:
         """Do nothing: printed lines stay."""
+
+
+def runnable_command(words: Sequence[object]) -> str:
+    """Return a command of this program as a line that runs in the user's shell.
+
+    The program may not be on the PATH, for example after ``make demo``.
+    """
+    return shlex.join([*_program_words(), *map(str, words)])
+
+
+def _program_words() -> list[str]:
+    """Return the words that started this program: its name if it is on the PATH."""
+    started, found = Path(sys.argv[0]), shutil.which("secateurs")
+    if started.stem == "secateurs":
+        is_on_path = found is not None and Path(found).resolve() == started.resolve()
+        return ["secateurs"] if is_on_path else [str(started)]
+    return ["secateurs"] if found is not None else [sys.executable, "-m", "secateurs"]

@@ -1,15 +1,12 @@
 """``secateurs demo``: train a forest, and compare all pruning methods on it."""
 
-import shlex
-import shutil
-import sys
 from pathlib import Path
 
 import click
 
 from secateurs._methods import short_name
 from secateurs.commands.compare import format_leaderboard
-from secateurs.commands.console_output import Output
+from secateurs.commands.console_output import Output, runnable_command
 from secateurs.commands.shared_options import PATH, common_options, option
 from secateurs.text_format import format_count
 
@@ -51,9 +48,10 @@ def demo(out: Output, output: Path, trees: int) -> None:
     words = [*prune_command(output), *_pruner_arguments(pruning.pruner), "--keep", str(size)]
     if (output / "forest-pruned.skops").exists():
         words.append("--force")
-    next_command = shlex.join([*_program_words(), *words[1:]])
+    next_command = runnable_command(words[1:])
     for note in comparison.notes:
         out.print_note(note)
+    out.print_note(comparison.advice)  # before the table, which fills the screen
     out.print_result(
         {"leaderboard": lines, "best": [method, size], "wrote": wrote, "next": next_command}
         | {"advice": comparison.advice},
@@ -61,20 +59,10 @@ def demo(out: Output, output: Path, trees: int) -> None:
     )
     out.print_note("* marks results that no other result beats in both accuracy and size.")
     out.print_note("This is one split of one data set: on other data, another method may be best.")
-    out.print_note(comparison.advice)
     n_kept = format_count(len(pruning.member_indices), "tree")
     out.print_note(f"{output / 'small.skops'} contains the selected {n_kept}.")
     out.print_note(f"open: {output / 'report.html'}")
     out.print_note(f"next: {next_command}")
-
-
-def _program_words() -> list[str]:
-    """Return the words that start this program, which may not be on the PATH (``make demo``)."""
-    started, found = Path(sys.argv[0]), shutil.which("secateurs")
-    if started.stem == "secateurs":
-        is_on_path = found is not None and Path(found).resolve() == started.resolve()
-        return ["secateurs"] if is_on_path else [str(started)]
-    return ["secateurs"] if found is not None else [sys.executable, "-m", "secateurs"]
 
 
 def _pruner_arguments(pruner: object) -> list[str]:

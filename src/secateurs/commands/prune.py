@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from secateurs.commands._pruning_options import (
     dask_client,
 )
 from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
-from secateurs.commands.console_output import Output
+from secateurs.commands.console_output import Output, runnable_command
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
@@ -366,10 +365,10 @@ def _suggest_export(
     use_test = inputs.y_test is not None and len(inputs.y_test) >= _ENOUGH_TO_CHECK
     is_enough = use_test or len(inputs.y) >= _ENOUGH_TO_CHECK
     if inputs.X is None and targets.output is not None:
-        out.print_note(f"next: secateurs predict {shlex.quote(str(targets.output))} TEST -o FILE")
+        out.print_note(f"next: {runnable_command(['predict', targets.output])} TEST -o FILE")
     if is_enough and targets.output is not None and targets.output.suffix == ".skops":
-        words = ["secateurs", "export", targets.output, "-o", targets.output.with_suffix(".onnx")]
+        words = ["export", targets.output, "-o", targets.output.with_suffix(".onnx")]
         words += ["--check", files.test if use_test else files.data, "--target", files.target]
         for name in files.excluded_columns():
             words += ["--ignore", name]
-        out.print_note(f"next: {shlex.join(map(str, words))}")
+        out.print_note(f"next: {runnable_command(words)}")

@@ -13,6 +13,7 @@ from secateurs.evaluation.evaluation_plan import EvaluationPlan, Fold
 from secateurs.evaluation.score_table import SizeCurve, add_scores, full_ensemble_vote
 from secateurs.evaluation.selections import Selection, copy_with_members
 from secateurs.exceptions import InputError
+from secateurs.measures.group_predictions import ScoredPrediction
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.predictions import Predictions, true_values
@@ -23,7 +24,7 @@ from secateurs.progress import open_stage
 from secateurs.pruners import BasePruner
 from secateurs.refitting.refit import LeafRefit, RefitTask, check_refittable
 from secateurs.refitting.teacher import LabelledSamples
-from secateurs.typing import Array, IndexArray, Samples
+from secateurs.typing import Array, Samples
 
 REFITTED = ", refitted"  # after the name of a method
 
@@ -35,6 +36,15 @@ class ModelPrediction:
     model: Any
     X: Samples
     outputs: Votes | Predictions  # of the members, on the same samples
+
+    @classmethod
+    def in_fold(cls, model: Any, fold: Fold) -> ModelPrediction:
+        """Return the prediction of a model for the samples of a fold, or of the test set."""
+        problem, held_out = fold.plan.problem, fold.held_out
+        outputs = problem.scored_predictions(test=held_out is None)
+        if held_out is None:
+            return cls(model, problem.X_test, outputs)
+        return cls(model, _safe_indexing(problem.X, held_out), outputs.rows(held_out))
 
     def for_score(self, scoring: Scoring) -> Array:
         """Return the labels, probabilities or values that the score needs."""
@@ -83,16 +93,24 @@ def score_refitted(
                     size: _refitted_model(task, selection.members_at(size))
                     for size in refitted[name].selection.sizes.tolist()
                 }
-                _add_models(refitted[name], models, fold, full_codes)
+                predictions = {
+                    size: ModelPrediction.in_fold(model, fold) for size, model in models.items()
+                }
+                add_predictions(refitted[name], predictions, fold, full_codes)
                 steps.step()
     for curve in refitted.values():
-        main = curve.scores[problem.scoring.key, None]
-        if not problem.is_regression:
-            curve.by_labels = curve.by_own_vote
-            weighted = curve.scores.get(("accuracy", None))
-            curve.accuracy = curve.by_own_vote if weighted is None else weighted
-        curve.main_score = curve.by_own_vote if problem.is_plain_accuracy else main
+        finish_curve(curve, problem)
     return {f"{name}{REFITTED}": curve for name, curve in refitted.items()}
+
+
+def finish_curve(curve: SizeCurve, problem: Problem) -> None:
+    """Set the main score and the accuracy of a curve of models, after the last fold."""
+    main = curve.scores[problem.scoring.key, None]
+    if not problem.is_regression:
+        curve.by_labels = curve.by_own_vote
+        weighted = curve.scores.get(("accuracy", None))
+        curve.accuracy = curve.by_own_vote if weighted is None else weighted
+    curve.main_score = curve.by_own_vote if problem.is_plain_accuracy else main
 
 
 def _empty_curve(selection: Selection, sizes: Sequence[int]) -> SizeCurve:
@@ -133,25 +151,24 @@ def _refitted_model(task: RefitTask, members: Sequence[int]) -> Any:
     return replace(task, members=kept).refitted_ensemble().as_predictor(kept)
 
 
-def _add_models(
-    curve: SizeCurve, models: Mapping[int, Any], fold: Fold, full_codes: Array | None
+def add_predictions(
+    curve: SizeCurve,
+    predictions: Mapping[int, ScoredPrediction],
+    fold: Fold,
+    full_codes: Array | None,
 ) -> None:
-    """Add the scores of models on the samples of a fold to a curve."""
-    problem = fold.plan.problem
-    X = problem.X_test if fold.held_out is None else _safe_indexing(problem.X, fold.held_out)
-    scored = fold.score_models(
-        [_predict_samples(model, X, problem, fold.held_out) for model in models.values()]
-    )
-    add_scores(curve.scores, scored)
+    """Add the scores of predictions by size, on the samples of a fold, to a curve."""
+    add_scores(curve.scores, fold.score_models(list(predictions.values())))
     if full_codes is None:
         return
     classes = fold.plan.scored_samples.votes.classes
+    accuracy = Scoring.from_scorer("accuracy", classes)
     truth = fold.plan.scored_truth[fold.positions]
     full_right = full_codes[fold.positions] == truth
-    counts = np.zeros((3, len(models)), dtype=np.int64)
+    counts = np.zeros((3, len(predictions)), dtype=np.int64)
     n_scored = len(fold.plan.scored_indices)
-    for index, (size, model) in enumerate(models.items()):
-        codes = np.searchsorted(classes, model.predict(X))
+    for index, (size, prediction) in enumerate(predictions.items()):
+        codes = np.searchsorted(classes, prediction.for_score(accuracy))
         right = codes == truth
         counts[:, index] = right.sum(), (full_right & ~right).sum(), (right & ~full_right).sum()
         predicted = curve.predicted_codes.setdefault(size, np.empty(n_scored, dtype=np.intp))
@@ -159,11 +176,3 @@ def _add_models(
     added = AccuracyCounts(len(truth), int(full_right.sum()), *counts)
     is_first = not hasattr(curve, "by_own_vote")
     curve.by_own_vote = added if is_first else curve.by_own_vote + added
-
-
-def _predict_samples(
-    model: Any, X: Samples, problem: Problem, held_out: IndexArray | None
-) -> ModelPrediction:
-    """Return the prediction of a model for the samples of a fold, or of the test set."""
-    outputs = problem.scored_predictions(test=held_out is None)
-    return ModelPrediction(model, X, outputs if held_out is None else outputs.rows(held_out))

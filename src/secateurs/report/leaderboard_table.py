@@ -1,5 +1,6 @@
 """The leaderboard of a comparison: a row with scores and costs for each method and size."""
 
+import pickle
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 
 from secateurs.evaluation.alternatives import FULL_ENSEMBLE, SINGLE_BEST
 from secateurs.evaluation.budget import with_member_weights
+from secateurs.evaluation.fresh_forests import FRESH, FreshForests
 from secateurs.evaluation.metrics import constant_name
 from secateurs.evaluation.score_table import (
     Evaluation,
@@ -21,7 +23,9 @@ from secateurs.text_format import to_json_value
 from secateurs.typing import FloatArray, JsonObject
 
 
-def leaderboard_table(evaluation: Evaluation, latency: Latency | None) -> pd.DataFrame:
+def leaderboard_table(
+    evaluation: Evaluation, latency: Latency | None, fresh: FreshForests | None = None
+) -> pd.DataFrame:
     """Return a row for each method and size and for the full ensemble, the best first."""
     problem = evaluation.problem
     full = next(iter(evaluation.curves.values())).at_full_ensemble(problem.n_members)
@@ -30,6 +34,10 @@ def leaderboard_table(evaluation: Evaluation, latency: Latency | None) -> pd.Dat
     for name, curve in evaluation.curves.items():
         for size in [1] if name == SINGLE_BEST else evaluation.sizes:
             rows.append(_leaderboard_row(problem, latency, name, curve, size))
+    if fresh is not None:
+        for size, forest in fresh.forests.items():
+            row = _leaderboard_row(problem, latency, FRESH, fresh.curve, size)
+            rows.append(row | {"bytes": len(pickle.dumps(forest.model))})
     cost, score = cost_column(problem), problem.scoring.key
     board = pd.DataFrame(rows)
     board["pareto"] = pareto_mask(board[cost].where(board["members"] > 0), board[score])
