@@ -20,7 +20,8 @@ def closest_pair(between, nearest, is_bound, tie):
     """Return the closest clusters; of pairs within ``tie``, that with the lowest first members.
 
     ``nearest`` holds the smallest distance of each cluster, or a lower bound of it where
-    ``is_bound``, and infinity for clusters that are merged into others. Bounds are replaced by distances only where they could decide.
+    ``is_bound``, and infinity for clusters that are merged into others. Bounds are replaced by
+    distances only where they could decide.
     """
     n_clusters = nearest.size
     while True:
