@@ -28,6 +28,8 @@ KINDS = {
     "memory limits": ("chaos_limits", 1),
     "commands": ("chaos_commands", 3),
     "benchmark": ("chaos_benchmark", 2),
+    "writes": ("chaos_writes", 1),
+    "promises": ("chaos_promises", 2),
 }
 MOST_SECONDS = 1200  # of a batch, which takes one minute when nothing else runs
 GRACE_SECONDS = 60  # for processes to see that nobody wants them any more
