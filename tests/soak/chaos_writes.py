@@ -29,7 +29,7 @@ for version in itertools.count():
 MOST_SECONDS = 120
 
 
-def writes(rng, folder, tally, n_runs=24):
+def writes(rng, folder, tally, n_runs=12):
     """Interrupt, end and kill writers; then read their files, and write them once more."""
     for number in range(n_runs):
         what, place = rng.choice(["model", "model", "store", "result"]), folder / str(number)

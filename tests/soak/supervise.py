@@ -38,6 +38,8 @@ _MARK = "SECATEURS_SOAK"
 
 def run_batch(kind, seed, folder):
     """Run a batch here; what comes of it is in ``tally.json``."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as under `nohup make soak &`
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # processes are interrupted
     module, _ = KINDS[kind]
     batch = getattr(importlib.import_module(module), kind.replace(" ", "_"))
     batch(random.Random(f"{kind} {seed}"), folder, Tally(path=folder / "tally.json"))
