@@ -177,7 +177,7 @@ def test_a_function_that_returns_no_members_is_named(returned):
         return returned
 
     votes, y = plain(9, 30)
-    with pytest.raises(InputError, match="no_members has member_indices_=.*not distinct members"):
+    with pytest.raises(InputError, match=r"no_members has member_indices_=.*not distinct members"):
         pruner_from_method(no_members).with_keep(2).fit(votes, y)
 
 
