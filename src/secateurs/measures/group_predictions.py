@@ -137,7 +137,7 @@ def group_predictions(
 
 
 def _add_equal_votes(
-    votes: Votes, members: Sequence[int], total: FloatArray, present: FloatArray
+    votes: Votes, members: MemberIndices, total: FloatArray, present: FloatArray
 ) -> None:
     """Add the votes of members with weight 1 to the sums of each sample and class."""
     samples = (votes.n_classes + 1) * np.arange(votes.n_samples)

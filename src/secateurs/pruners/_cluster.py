@@ -15,7 +15,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
 from secateurs.search import TIE, Choice, best_member, best_prefix, raise_if_stopped
-from secateurs.typing import BoolArray
+from secateurs.typing import Array, BoolArray
 
 _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
@@ -189,7 +189,8 @@ def _double_fault_distances(votes: Votes) -> Floats:
     # takes a third of the time of the tables of counts.
     dtype = np.float32 if votes.n_samples <= 1 << 24 else np.float64
     codes = votes.oracle.packed.decode()
-    wrong, present = (codes == 1).astype(dtype), (codes < 2).astype(dtype)
+    wrong: Array = (codes == 1).astype(dtype)
+    present: Array = (codes < 2).astype(dtype)
     distances = np.empty((votes.n_members, votes.n_members))
     step = max(1, _MOST_CELLS // votes.n_members)
     for first in range(0, votes.n_members, step):
