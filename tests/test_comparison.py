@@ -15,8 +15,10 @@ from secateurs import COMEP, DREP, PEP, ReducedErrorPruner, all_pruners, compare
 from secateurs._methods import baseline_methods
 from secateurs.comparison import FULL_ENSEMBLE, SINGLE_BEST, Comparison
 from secateurs.evaluation.auto_method import advised_method
+from secateurs.evaluation.selections import longest_order
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
+from secateurs.problem import Problem
 from secateurs.pruners.selector import pruner_label
 from secateurs.report.leaderboard_table import pareto_mask
 
@@ -132,8 +134,17 @@ def test_milliseconds_lie_on_one_line_by_the_number_of_members(tested):
     assert (by_members.max() == by_members.min()).all()
 
 
+def test_orders_of_thousands_of_members_are_short_even_with_few_samples():
+    rng = np.random.default_rng(0)
+    problem = Problem.from_input(rng.integers(0, 2, (500, 5000)), y=rng.integers(0, 2, 500))
+    largest, (remark,) = longest_order(problem, [50])
+    assert 100 <= largest <= 256
+    assert f"up to {largest} of the 5,000 members" in remark
+
+
 def test_orders_that_would_take_too_long_are_cut_and_said_to_be(monkeypatch, forest):
     monkeypatch.setattr("secateurs.evaluation.selections._MIN_ORDER", 4)
+    monkeypatch.setattr("secateurs.evaluation.selections._MIN_SAMPLES", 1)
     monkeypatch.setattr("secateurs.evaluation.selections._MAX_WORK", 20 * 200 * 7)
     given = {"X_test": X[TEST], "y_test": Y[TEST], "random_state": 0}
     found = compare(forest, X[CHOOSE], Y[CHOOSE], ["re"], [3], **given)

@@ -24,10 +24,13 @@ def leave_current_folder() -> None:
     """Take the current folder off Python's path, where ``python -m secateurs`` puts it.
 
     Otherwise a file next to a plan or a table could replace a library. The installed command does
-    not search the current folder either.
+    not search the current folder either. The variable has the same effect on worker processes.
     """
-    package = os.path.dirname(os.path.abspath(__file__))
-    if sys.path and sys.path[0] in ("", os.getcwd()) and os.getcwd() != os.path.dirname(package):
+    folder = os.getcwd()
+    if folder == os.path.dirname(os.path.dirname(os.path.abspath(__file__))):
+        return  # the package itself is imported from there
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
+    if sys.path and sys.path[0] in ("", folder):
         del sys.path[0]
 
 

@@ -1,11 +1,13 @@
 """State of the process that threads and forked children share: locks, and recorded warnings."""
 
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, TextIO, TypeAlias
 
 
@@ -27,6 +29,24 @@ class ForkSafeLock:
 
     def __exit__(self, *_: object) -> None:
         self._acquired.release()
+
+
+def _renew_property_locks() -> None:
+    """Give the cached properties of the package new locks, which no other thread holds.
+
+    In Python 3.11, a cached property has one lock for all objects of its class. A child that was
+    forked while another thread computed the property would wait for it forever.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "secateurs":
+            for value in list(vars(module).values()):
+                for attribute in vars(value).values() if isinstance(value, type) else ():
+                    if isinstance(attribute, cached_property) and hasattr(attribute, "lock"):
+                        vars(attribute)["lock"] = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_property_locks)
 
 
 class SharedContext:

@@ -131,7 +131,8 @@ def mine(name, *words):
 
 def test_only_modules_that_the_plan_names_are_imported(place):
     """Runs as a command of its own, so that no library is imported before the plan is read."""
-    for name in ("matplotlib", "sklearn", "pandas", "rich", "own_helper", "sitecustomize"):
+    libraries = ("matplotlib", "sklearn", "pandas", "rich", "joblib", "json", "sitecustomize")
+    for name in (*libraries, "own_helper"):
         (place / f"{name}.py").write_text(f"open({name!r} + '.ran', 'w'); raise SystemExit(9)")
     (place / "own.py").write_text(MINE)
     text = PLAN.replace('["re", "kp"]', '{mine = {class = "own.Mine", step = 2}}')

@@ -177,8 +177,7 @@ def test_a_worker_killed_within_a_step_of_an_exact_run_changes_nothing(
     assert found(fitting.result(timeout=60)) == found(COMEP(7, start=0).fit(*CASE))
 
 
-@both_ways
-@pytest.mark.parametrize("n_others", [0, 1])
+@pytest.mark.parametrize(("shard", "n_others"), [("members", 0), ("rows", 1)])
 def test_a_worker_killed_under_its_nanny_changes_nothing(site, store, shard, n_others):
     site.workers(n_others)
     nanny = site.special_worker("--nanny")

@@ -441,7 +441,8 @@ def test_clusters_are_merged_as_by_searching_the_whole_table(linkage):
             table[first] = table[:, first] = merged
             table[first, first] = table[second] = table[:, second] = np.inf
             cluster_kernels.merge_rows(between, nearest, is_bound, *pair, linkage, share)
-            assert np.array_equal(between, table)
+            remain = np.flatnonzero(np.isfinite(nearest))
+            assert np.array_equal(between[np.ix_(remain, remain)], table[np.ix_(remain, remain)])
 
 
 @pytest.mark.parametrize("is_log", [False, True])

@@ -171,6 +171,16 @@ def test_a_pruner_of_a_user_that_returns_wrong_members_is_named(members):
         assert f"{name} has" in str(caught.value)
 
 
+@pytest.mark.parametrize("returned", [None, 3, "0"])
+def test_a_function_that_returns_no_members_is_named(returned):
+    def no_members(votes, y, keep):
+        return returned
+
+    votes, y = plain(9, 30)
+    with pytest.raises(InputError, match=r"no_members has member_indices_=.*not distinct members"):
+        pruner_from_method(no_members).with_keep(2).fit(votes, y)
+
+
 def test_a_mask_of_another_length_or_type_is_refused():
     class Support:
         def fit(self, votes, y):

@@ -28,6 +28,8 @@ KINDS = {
     "memory limits": ("chaos_limits", 1),
     "commands": ("chaos_commands", 3),
     "benchmark": ("chaos_benchmark", 2),
+    "writes": ("chaos_writes", 1),
+    "promises": ("chaos_promises", 2),
 }
 MOST_SECONDS = 1200  # of a batch, which takes one minute when nothing else runs
 GRACE_SECONDS = 60  # for processes to see that nobody wants them any more
@@ -36,6 +38,8 @@ _MARK = "SECATEURS_SOAK"
 
 def run_batch(kind, seed, folder):
     """Run a batch here; what comes of it is in ``tally.json``."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as under `nohup make soak &`
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # processes are interrupted
     module, _ = KINDS[kind]
     batch = getattr(importlib.import_module(module), kind.replace(" ", "_"))
     batch(random.Random(f"{kind} {seed}"), folder, Tally(path=folder / "tally.json"))

@@ -19,8 +19,10 @@ from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, IndexArray
 
 # An order contains all members unless that is too much work: members × selected members × samples,
-# about a second for a slow method. Then its length is between these two.
+# about a second for a slow method. Then its length is between these two. A step of thousands of
+# members takes no less time with few samples.
 _MAX_WORK = 2_000_000_000
+_MIN_SAMPLES = 1_600
 _MIN_ORDER, _MAX_ORDER = 64, 512
 # Scores other than plain accuracy are computed from predictions at each size, which takes long.
 _MAX_SCORED_SIZES = 64
@@ -116,7 +118,7 @@ def longest_order(problem: Problem, sizes: Sequence[int]) -> tuple[int, tuple[st
     If ordering all members takes too long, it is at least twice the largest of ``sizes``.
     """
     n_members, n_samples = problem.n_members, problem.predictions.n_samples
-    quick = min(_MAX_ORDER, _MAX_WORK // (n_members * n_samples))
+    quick = min(_MAX_ORDER, _MAX_WORK // (n_members * max(n_samples, _MIN_SAMPLES)))
     largest = min(n_members, max(_MIN_ORDER, 2 * max(sizes), quick))
     if largest == n_members:
         return largest, ()

@@ -6,11 +6,12 @@ from secateurs.outputs.compiling import kernel
 
 
 @kernel
-def nearest_in_row(between, row):
+def nearest_in_row(between, nearest, row):
     """Return the smallest distance of a cluster to any other cluster."""
     smallest = np.inf
-    for column in range(between.shape[1]):
-        smallest = min(smallest, between[row, column])
+    for column in range(nearest.size):
+        if between[row, column] < smallest and nearest[column] != np.inf:
+            smallest = between[row, column]
     return smallest
 
 
@@ -19,7 +20,8 @@ def closest_pair(between, nearest, is_bound, tie):
     """Return the closest clusters; of pairs within ``tie``, that with the lowest first members.
 
     ``nearest`` holds the smallest distance of each cluster, or a lower bound of it where
-    ``is_bound``. Bounds are replaced by distances only where they could decide.
+    ``is_bound``, and infinity for clusters that are merged into others. Bounds are replaced by
+    distances only where they could decide.
     """
     n_clusters = nearest.size
     while True:
@@ -28,7 +30,7 @@ def closest_pair(between, nearest, is_bound, tie):
             if nearest[row] < nearest[closest]:
                 closest = row
         if is_bound[closest]:
-            nearest[closest], is_bound[closest] = nearest_in_row(between, closest), False
+            nearest[closest], is_bound[closest] = nearest_in_row(between, nearest, closest), False
             continue
         limit = nearest[closest] + tie * max(1.0, abs(nearest[closest]))
         first = 0
@@ -36,10 +38,10 @@ def closest_pair(between, nearest, is_bound, tie):
             first += 1
         if not is_bound[first]:
             break
-        nearest[first], is_bound[first] = nearest_in_row(between, first), False
+        nearest[first], is_bound[first] = nearest_in_row(between, nearest, first), False
     limit = nearest[first] + tie * max(1.0, abs(nearest[first]))
     second = 0
-    while between[first, second] > limit:
+    while between[first, second] > limit or nearest[second] == np.inf:
         second += 1
     return min(first, second), max(first, second)
 
@@ -67,8 +69,6 @@ def merge_rows(between, nearest, is_bound, first, second, linkage, share):  # no
         if merged <= nearest[row]:  # rounding may lower a mean below both distances
             nearest[row], is_bound[row] = merged, False
         between[first, row] = between[row, first] = merged
-        between[second, row] = between[row, second] = np.inf
         smallest = min(smallest, merged)
-    between[first, second] = between[second, first] = np.inf
     nearest[first], is_bound[first] = smallest, False
     nearest[second], is_bound[second] = np.inf, False

@@ -16,7 +16,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
 from secateurs.search import TIE, Choice, best_member, best_prefix, raise_if_stopped
-from secateurs.typing import BoolArray
+from secateurs.typing import Array, BoolArray
 
 _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
@@ -122,18 +122,22 @@ default="double_fault"
         else:
             votes, distances = outputs, _DISTANCES[self.representation](outputs)
         np.fill_diagonal(distances, 0.0)
-        merges = _merge_clusters(distances, self.linkage, n_keep or 1)
+        # Only the other representatives need the distances again; a copy of them takes long.
+        needs_distances = self.representative != "accuracy"
+        between = distances.copy() if needs_distances else distances
+        merges = _merge_clusters(between, self.linkage, n_keep or 1)
         if n_keep is None:
             merges = merges[: votes.n_members - self._best_cluster_count(votes, distances, merges)]
         labels = np.arange(votes.n_members)
         for first, second in merges:
             labels[labels == second] = first
         clusters, self.labels_, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        all_sums, members = distances.sum(axis=1), []
+        all_sums, own_sums = distances.sum(axis=1), np.zeros(votes.n_members)
+        members = []
         for cluster in clusters:
             in_cluster = labels == cluster
-            own_sums = np.zeros(votes.n_members)
-            own_sums[in_cluster] = distances[np.ix_(in_cluster, in_cluster)].sum(axis=1)
+            if needs_distances:
+                own_sums[in_cluster] = distances[np.ix_(in_cluster, in_cluster)].sum(axis=1)
             members.append(self._select_representative(votes, in_cluster, own_sums, all_sums))
         members = with_valid_first(members, votes)
         return Choice(members, sizes[self.labels_[members]])
@@ -188,23 +192,23 @@ def _double_fault_distances(votes: Votes) -> Floats:
     """Return 1 − double fault of all pairs, a product of matrices of wrong votes."""
     # Sums of zeros and ones are exact in 32 bits up to 2**24 samples, in any order; the product
     # takes a third of the time of the tables of counts.
+    dtype = np.float32 if votes.n_samples <= 1 << 24 else np.float64
     codes = votes.oracle.packed.decode()
-    distances = _inner_products(codes == 1)
-    if votes.leaves_out_missing:
-        distances = safe_divide(distances, _inner_products(codes < 2), 0.0)
-    else:
-        distances /= votes.n_samples
-    np.subtract(1.0, distances, out=distances)
+    wrong: Array = (codes == 1).astype(dtype)
+    present: Array = (codes < 2).astype(dtype)
+    distances = np.empty((votes.n_members, votes.n_members))
+    step = max(1, _MOST_CELLS // votes.n_members)
+    for first in range(0, votes.n_members, step):
+        members = slice(first, first + step)
+        block = distances[members]
+        block[:] = wrong[members] @ wrong.T
+        if votes.leaves_out_missing:
+            n_common = (present[members] @ present.T).astype(np.float64)
+            block[:] = safe_divide(block, n_common, 0.0)
+        else:
+            block /= votes.n_samples
+        np.subtract(1.0, block, out=block)
     return distances
-
-
-def _inner_products(rows: BoolArray) -> Floats:
-    """Return the number of samples at which each pair of rows is true."""
-    if rows.shape[1] > 1 << 24:
-        wide = rows.astype(np.float64)
-        return wide @ wide.T
-    narrow = rows.astype(np.float32)
-    return (narrow @ narrow.T).astype(np.float64)
 
 
 def _probability_distances(predictions: Predictions) -> Floats:
@@ -228,12 +232,14 @@ def _probability_distances(predictions: Predictions) -> Floats:
     return np.ldexp(np.sqrt(mean_squares), -predictions.exponent)
 
 
-def _merge_clusters(distances: Floats, linkage: str, n_clusters: int) -> list[tuple[int, int]]:
-    """Return the clusters that each step merges, each named by its first member."""
+def _merge_clusters(between: Floats, linkage: str, n_clusters: int) -> list[tuple[int, int]]:
+    """Return the clusters that each step merges, each named by its first member.
+
+    The distances ``between`` members are overwritten by those between clusters.
+    """
     # SciPy's linkage breaks ties by rounding and by the order of its search; here ties go to the
     # lowest members, as in all methods (docs/decisions/0005-readings-of-the-methods.md). Counts
     # on few samples make most distances equal, so that its clusters would be others.
-    between = distances.copy()
     np.fill_diagonal(between, np.inf)
     nearest = between.min(axis=1)
     is_bound = np.zeros(len(between), dtype=bool)

@@ -11,6 +11,8 @@ from secateurs.pruners.base import BasePruner
 from secateurs.search import Choice, ranking
 from secateurs.typing import Array
 
+_BLOCK_CELLS = 1 << 18  # votes decoded at the same time
+
 
 class OrientationOrderingPruner(BasePruner):
     """Keep the members whose signature is closest to the reference direction [1]_.
@@ -89,10 +91,12 @@ def _reference_products(votes: Votes) -> tuple[Array, float]:
     signature_sums = [2 * int(count) - n_samples for count in votes.n_right]
     if squares == 0:
         return np.array(signature_sums, dtype=object), math.sqrt(n_samples)
-    ensemble_products = []
-    for member in range(n_members):
-        signature = 1 - 2 * votes.oracle.codes([member])[0].astype(np.int64)
-        ensemble_products.append(int(signature @ ensemble))
+    ensemble_products: list[int] = []
+    step = max(1, _BLOCK_CELLS // n_samples)
+    for first in range(0, n_members, step):
+        members = np.arange(first, min(first + step, n_members))
+        signatures = 1 - 2 * votes.oracle.codes(members).astype(np.int64)
+        ensemble_products += (signatures @ ensemble).tolist()
     products = [
         squares * own - total * along
         for own, along in zip(signature_sums, ensemble_products, strict=True)

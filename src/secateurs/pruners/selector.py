@@ -201,7 +201,8 @@ class FunctionSelector(BaseEstimator):
     def fit(self, votes: Array, y: Array) -> Self:
         """Call the function and store the members that it returns."""
         returned = self.function(votes, y, self.keep)
-        members = np.asarray(returned if hasattr(returned, "__len__") else list(returned))
+        is_iterator = isinstance(returned, Iterable) and not hasattr(returned, "__len__")
+        members = np.asarray(list(returned) if is_iterator else returned)
         is_mask = members.dtype == bool and members.shape == (votes.shape[1],)
         self.member_indices_ = np.flatnonzero(members) if is_mask else members
         return self
