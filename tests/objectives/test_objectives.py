@@ -30,8 +30,31 @@ def test_tdac_equals_equation_4(case, weight):
     assert objective.relevance == pytest.approx(relevance, abs=1e-12)
 
 
+def equation_6(votes, y, members, weight):
+    """TDAS as the paper reformulates it: sums of VI over all pairs and of MI over all members."""
+    columns = {t: naive.column(votes, t) for t in members}
+    variation = sum(naive.nvi(columns[i], columns[j]) for i in members for j in members)
+    relevance = sum(naive.relevance(votes, y, t) for t in members)
+    return weight * variation / 2 + (1 - weight) * (len(members) - 1) * relevance / 2
+
+
 @given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS))
-def test_tdas_equals_equations_5_and_6(drawn, weight):
+def test_equation_6_also_counts_the_relevance_of_members_that_vote_alike(drawn, weight):
+    case, keep = drawn
+    members = list(range(case.n_members))[-keep:]
+    alike = [
+        (i, j)
+        for i, j in itertools.combinations(members, 2)
+        if naive.column(case.votes, i) == naive.column(case.votes, j)
+    ]
+    extra = sum(naive.relevance(case.votes, case.y, i) for i, _ in alike)
+    value = TDAS(Votes.encode(case.votes, case.y), weight).value_of(members)
+    sixth = equation_6(case.votes, case.y, members, weight)
+    assert sixth == pytest.approx(value + (1 - weight) * extra, abs=1e-12)
+
+
+@given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS))
+def test_tdas_equals_equation_5(drawn, weight):
     case, keep = drawn
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     members = list(range(case.n_members))[-keep:]

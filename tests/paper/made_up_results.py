@@ -98,6 +98,7 @@ def race(cell, factor=2.0):
         "n_classes": 2 if cell.reading == "binary" else 5,
         "workers": workers,
         "n_groups": workers,
+        "n_cores": 4,
         "seconds_comep": [1.0 + 0.01 * turn for turn in range(5)],
         "seconds_domep": [time / factor for time in times],
         "seconds_path": [time / (2 * factor) for time in times],

@@ -1,5 +1,7 @@
 """Objective and accuracy: correlations, and the claim on them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from made_up_results import claims_of, combinations, frame_of, pictures_of, plan_of, row_of, small
@@ -54,7 +56,7 @@ def test_an_objective_that_never_changes_has_no_correlation():
     ],
 )
 def test_the_objective_is_judged_by_its_correlation(slope, spread, verdict):
-    rows = [row_of("Iono"), row_of("Liver")]
+    rows = [row_of(name) for name in ("Iono", "Liver", "Sonar", "Spam")]
     measure = lambda cell: combinations(cell, slope, spread)  # noqa: E731
     claim = claims_of("figure-objective", measure, rows=rows)["objective-test"]
     assert claim.verdict == verdict, claim.told
@@ -68,9 +70,47 @@ def test_rows_chosen_on_and_new_rows_are_judged_apart():
         points = [[o, v, t[2]] for (o, v, _), t in zip(found["points"], test["points"])]
         return found | {"points": [[o, o, t] for o, _, t in points]}
 
-    claims = claims_of("figure-objective", measure, rows=[row_of("Iono"), row_of("Liver")])
+    claims = claims_of(
+        "figure-objective", measure, rows=[row_of(name) for name in ("Iono", "Liver", "Sonar")]
+    )
     assert claims["objective"].verdict == "holds"
     assert claims["objective-test"].verdict == "does not hold"
+
+
+def test_two_data_sets_are_too_few_for_a_verdict():
+    rows = [row_of("Iono"), row_of("Liver")]
+    claim = claims_of("figure-objective", combinations, rows=rows)["objective"]
+    assert (claim.verdict, claim.statistic) == ("cannot be told", None)
+
+
+def test_members_drawn_once_each_give_the_plain_correlation():
+    plan = small("figure-objective", folds=(0,))
+    found = objective_correlations(plan, frame_of(plan, combinations))[0]
+
+    class OnceEach:
+        def multinomial(self, n, chances, size):
+            return np.ones((size, n), dtype=int)
+
+    drawn = found.drawn_correlations(2, 3, OnceEach())
+    assert drawn == pytest.approx(np.full((3, 1), found.correlation_by_fold()[0]))
+
+
+def test_a_combination_counts_as_often_as_its_members_are_drawn():
+    plan = small("figure-objective", folds=(0,))
+    found = objective_correlations(plan, frame_of(plan, combinations))[0]
+    counts = np.array([2, 0, 1, 3, 1, 0, 0, 1])
+
+    class Drawn:
+        def multinomial(self, n, chances, size):
+            return np.tile(counts, (size, 1))
+
+    repeated = [
+        point
+        for members, point in zip(itertools.combinations(range(8), 3), found.folds[0], strict=True)
+        for _ in range(np.prod(counts[list(members)]))
+    ]
+    expected = np.corrcoef(np.array(repeated)[:, [0, 1]].T)[0, 1]
+    assert found.drawn_correlations(1, 2, Drawn()) == pytest.approx(np.full((2, 1), expected))
 
 
 def test_titles_name_the_reading_once():

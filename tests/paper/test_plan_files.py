@@ -79,7 +79,8 @@ def test_items_of_the_paper_are_numbered_as_there():
         **{"figure-speedup": "Figure 3", "figure-epfd": "Figures 4–7"},
         **{"figure-objective": "Figures 8–10", "figure-lambda": "Figures 11–13"},
     }
-    rows = load_plan("figure-epfd").rows
+    plan = load_plan("figure-epfd")
+    rows = [row for row in plan.rows if plan.is_drawn(row)]
     assert [(row.paper_item, row.learner, row.reading) for row in rows] == [
         *(("Figure 4", "dt", "binary"), ("Figure 5", "knn", "binary")),
         *(("Figure 6", "dt", "multiclass"), ("Figure 7", "knn", "multiclass")),
@@ -89,7 +90,7 @@ def test_items_of_the_paper_are_numbered_as_there():
     names = {r.paper_item: r.paper_name for r in load_plan("figure-lambda").rows}
     assert names == {"Figure 11": "Ringnorm", "Figure 12": "Heart", "Figure 13": "Waveform"}
     plan = load_plan("figure-objective")
-    assert [plan.repeated(row) for row in plan.rows] == [
+    assert [plan.repeated(row) for row in plan.rows if plan.is_drawn(row)] == [
         *("Repeats Figure 8 of the paper.", "In place of Figure 8 of the paper."),
         *("Repeats Figure 9 of the paper.", "Repeats Figure 10 of the paper."),
     ]
@@ -165,7 +166,9 @@ def test_counts_larger_than_an_ensemble_are_left_out():
 
 def test_learners_are_named_once():
     assert load_plan("figure-objective").learners == ("dt",)
-    assert load_plan("figure-epfd").learners == ("dt", "knn", "synthetic")
+    learners = load_plan("figure-epfd").learners
+    assert len(set(learners)) == len(learners)
+    assert {"dt", "svm-rbf", "knn", "synthetic"} <= set(learners)
 
 
 def test_a_row_may_have_sizes_and_methods_of_its_own():

@@ -61,6 +61,13 @@ def plan_names() -> list[str]:
 @N_JOBS
 @scheduler_option("Train on a Dask cluster: address of its scheduler, or local to start one.")
 @option("--dry-run", is_flag=True, help="Print the number of measurements, then stop.")
+@option(
+    "--authors",
+    type=PATH,
+    metavar="DIR",
+    help="Instead of the experiments: run the authors' program, of which DIR has a copy, and this "
+    "library on the same votes, and write a page that compares them.",
+)
 @common_options
 def reproduce(
     *,
@@ -73,6 +80,7 @@ def reproduce(
     n_jobs: int | None,
     executor: str | None,
     dry_run: bool,
+    authors: Path | None,
 ) -> None:
     """Reproduce the experiments of the paper.
 
@@ -86,6 +94,9 @@ def reproduce(
     from secateurs.persistence.atomic_files import check_output_folder
 
     check_output_folder(output)
+    if authors is not None:
+        _compare_with_authors(out, authors, output)
+        return
     from secateurs.paper import PLANS, load_plan
     from secateurs.paper import reproduce as run_plans
 
@@ -121,6 +132,19 @@ def reproduce(
     _note_missing(out, outcome.missing, quick)
 
 
+def _compare_with_authors(out: Output, folder: Path, output: Path) -> None:
+    from secateurs.paper._authors_comparison import compare_with_authors
+
+    with out.show_progress("comparing with the authors' program"):
+        rows = compare_with_authors(folder, output)
+    equal = Counter(row["method"] for row in rows if row["is_equal"])
+    total = Counter(row["method"] for row in rows)
+    lines = [(method, f"{equal[method]} of {count} equal") for method, count in total.items()]
+    lines.append(("page", str(output / "authors.html")))
+    facts = {"rows": rows, "page": str(output / "authors.html")}
+    out.print_result(facts, format_columns(("", ""), lines, left=2))
+
+
 def _format_outcome(facts: JsonObject, claims: Sequence[Claim]) -> str:
     """Return the verdicts, the paths of the results and the missing data sets as text."""
     from secateurs.paper.claims import NOT_JUDGED, NOT_MEASURED, UNKNOWN
@@ -129,7 +153,7 @@ def _format_outcome(facts: JsonObject, claims: Sequence[Claim]) -> str:
     verdicts = [(claim.verdict, claim.claim) for claim in claims if claim.verdict not in undecided]
     for verdict in undecided:
         reasons = Counter(
-            claim.weighed if verdict == NOT_JUDGED else ""
+            claim.reason if verdict == NOT_JUDGED else ""
             for claim in claims
             if claim.verdict == verdict
         )

@@ -187,11 +187,14 @@ class EPFD(GroupedPruner):
         ``criterion(votes, members)``, where larger is better. If the pruner works with
         probabilities, the vote is the class with the largest mean probability. The result of the
         second round is used unless the result of a group is strictly better. Only results of the
-        requested size are compared.
+        requested size are compared, unless ``strict`` is set.
     n_jobs : int or None, default=None
         Number of groups pruned in parallel by joblib, according to ``joblib.parallel_config``.
     random_state : int, RandomState or None, default=None
         Random seed of the groups, and of the pruner in each group.
+    strict : bool, default=False
+        Whether to follow Algorithm 3 to the letter: the results of all groups are compared, also
+        those of small groups, which have fewer members than requested.
 
     Attributes
     ----------
@@ -240,17 +243,25 @@ class EPFD(GroupedPruner):
         criterion: str | Callable[[Votes, IndexArray], float] = "accuracy",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
+        *,
+        strict: bool = False,
     ) -> None:
         self.pruner = pruner
         self.n_groups = n_groups
         self.criterion = criterion
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.strict = strict
 
     @property
     def keep(self) -> int | float | None:
         """The pruner's own ``keep``."""
         return self.inner.keep
+
+    @property
+    def may_keep_fewer(self) -> bool:
+        """Whether the result can have fewer members than requested."""
+        return self.strict or self.inner.may_keep_fewer
 
     @property
     def inner(self) -> BasePruner:

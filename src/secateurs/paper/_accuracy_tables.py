@@ -243,3 +243,17 @@ def combined_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> 
     filled = {title: part for title, part in parts.items() if len(part)}
     names = [method_label(method) for method in PAPER_METHODS]
     return pd.concat(filled) if filled else pd.DataFrame(columns=names, dtype=float)
+
+
+def data_set_scores(tables: Sequence[AccuracyTable], *, paper: bool = False) -> pd.DataFrame:
+    """Return one line per data set: the mean over its rows in all tables, ours or the paper's.
+
+    The tables repeat data sets with other learners and readings. Their rows share samples, so that
+    a test over rows would count a data set several times.
+    """
+    scores = combined_scores(tables, paper=paper)
+    names = {
+        (table.title, row.name): row.source.paper_name for table in tables for row in table.rows
+    }
+    data_sets = [names.get(key, key[-1]) for key in scores.index]
+    return scores.groupby(data_sets, sort=False).mean() if len(scores) else scores

@@ -1,6 +1,7 @@
 """Measure cells on the votes of a bag, one method per kind of cell."""
 
 import itertools
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,12 @@ from secateurs.objectives import TDAS
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.votes import Votes
 from secateurs.paper._bagging_protocol import EnsembleVotes
+from secateurs.paper._literal_algorithms import (
+    MOST_TIMED_DISTANCES,
+    count_distances,
+    literal_comep,
+    literal_tdas,
+)
 from secateurs.paper._plan import Cell
 from secateurs.pruners import COMEP, BasePruner, make_pruner
 from secateurs.thread_safety import record_warnings
@@ -98,21 +105,53 @@ class CellMeasurer:
         return {"sizes": sizes, "accuracies": accuracies}
 
     def _measure_speedup(self, cell: Cell) -> JsonObject:
-        """Time COMEP and DOMEP alternately, with the groups of DOMEP in separate processes."""
+        """Time a method and its distributed version alternately, with a process for each group."""
         votes = self._ensemble_votes.validation
         workers = int(cell.variant.split("-")[0])
-        common: JsonObject = {"keep": cell.keep, "diversity_weight": cell.diversity_weight}
-        comep = COMEP(**common)
-        domep = DOMEP(n_groups=workers, n_jobs=workers, **common).seed(_pruner_seed(cell))
-        domep.fit(votes)  # starts the worker processes, so that the races do not include it
-        comep.fit(votes)
+        if cell.method == "domep":
+            common: JsonObject = {"keep": cell.keep, "diversity_weight": cell.diversity_weight}
+            alone: BasePruner = COMEP(**common)
+            grouped: GroupedPruner = DOMEP(n_groups=workers, n_jobs=workers, **common)
+            grouped.seed(_pruner_seed(cell))
+        else:
+            alone = make_cell_pruner(cell, votes)
+            grouped = EPFD(
+                make_cell_pruner(cell, votes),
+                n_groups=workers,
+                n_jobs=workers,
+                random_state=_pruner_seed(cell),
+            )
+        grouped.fit(votes)  # starts the worker processes, so that the races do not include it
+        alone.fit(votes)
         times: dict[str, list[float]] = {"comep": [], "domep": [], "path": []}
         for _ in range(_N_RACES):
-            times["comep"].append(_elapsed_seconds(lambda: comep.fit(votes)))
-            times["domep"].append(_elapsed_seconds(lambda: domep.fit(votes)))
-            times["path"].append(_critical_path_seconds(domep, votes))
+            times["comep"].append(_elapsed_seconds(lambda: alone.fit(votes)))
+            times["domep"].append(_elapsed_seconds(lambda: grouped.fit(votes)))
+            times["path"].append(_critical_path_seconds(grouped, votes))
         seconds = {f"seconds_{name}": values for name, values in times.items()}
-        return {"workers": workers, "n_groups": workers, **seconds}
+        counted = {"workers": workers, "n_groups": workers, "n_cores": os.cpu_count() or 1}
+        return {**counted, **seconds, **self._time_literal(cell, grouped)}
+
+    def _time_literal(self, cell: Cell, domep: GroupedPruner) -> JsonObject:
+        """Time plain programs of Algorithms 1 and 2, on the groups of DOMEP."""
+        n_distances = count_distances(cell.n_members, cell.keep)
+        if cell.method != "domep" or n_distances > MOST_TIMED_DISTANCES:
+            return {}
+        votes, setting = self._ensemble_votes.validation, (cell.keep, cell.diversity_weight)
+
+        def time_literal(members: IndexArray) -> float:
+            part = votes.take(members)
+            return _elapsed_seconds(lambda: literal_comep(part, *setting))
+
+        selected = [group[literal_comep(votes.take(group), *setting)] for group in domep.groups_]
+        candidates = np.sort(np.concatenate(selected))
+        results = [*selected, candidates[literal_comep(votes.take(candidates), *setting)]]
+        compared = _elapsed_seconds(
+            lambda: [literal_tdas(votes.take(r), cell.diversity_weight) for r in results]
+        )
+        path = max(map(time_literal, domep.groups_)) + time_literal(candidates) + compared
+        alone = time_literal(np.arange(cell.n_members))
+        return {"literal_seconds": alone, "literal_path_seconds": path}
 
     def _measure_scale(self, cell: Cell) -> JsonObject:
         """Time a method on the votes of a bag."""

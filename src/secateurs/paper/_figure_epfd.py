@@ -1,7 +1,7 @@
 """Figure: each method and its EPFD version, and the claims about accuracy and time of EPFD."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,31 +15,24 @@ from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper._printed_tables import method_label
 from secateurs.paper.claims import (
     FAILS,
-    HOLDS,
     LARGE,
-    UNKNOWN,
+    UNMEASURED,
     Finding,
     Statistic,
-    fold_difference,
-    format_difference,
+    geometric_mean,
+    group_by_data_set,
     judges_claim,
-    weigh_settings,
+    mean_over_data_sets,
 )
-from secateurs.statistics import (
-    Difference,
-    Equivalence,
-    PairedTest,
-    equivalence_test,
-    mean_difference,
-    paired_t_test,
-)
+from secateurs.statistics import PairedTest, paired_t_test
 from secateurs.text_format import format_signed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PAIRS = "pairs of a data set and a method"
-_MARGIN = 1.0  # margin of the equivalence tests: smaller differences, in points, do not matter
+RANDOM = "random"
+_MARGIN = 0.1  # of the error: a smaller loss of accuracy does not matter
+_SMALLEST_ERROR = 0.1  # per cent; ensembles without errors would make every loss infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,120 +90,99 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
 
 @judges_claim("epfd-accuracy", "EPFD maintains accuracy.")
 def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
-    """Each method and its EPFD version prune the same ensembles, fold by fold.
+    """The quantity is the change of accuracy by EPFD, as a share of the error of the method alone.
 
-    The rule uses two one-sided t-tests at 5 % with a margin of 1 point. A pair of a data set and a
-    method supports the claim if the 90 % interval of the difference is above -1, and contradicts it
-    if the interval is below -1. The overall difference averages methods on each fold and gives all
-    data sets the same weight. The claim holds if the overall interval is above -1 and at most a
-    quarter of the pairs contradict it. It does not hold if the overall interval is below -1 or more
-    than a quarter of the pairs contradict it. It cannot be told otherwise, or with fewer than three
-    folds. Randomly drawn votes do not count.
+    Each method and its EPFD version prune the same ensembles, on all rows of the tables. The value
+    is the mean over data sets, methods and rows averaged. A loss of a tenth of the error is the
+    limit. The same quantity of randomly drawn members has to be below the limit, or the test cannot
+    tell a loss, and there is no verdict. Randomly drawn votes do not count.
     """
     pairs = [pair for pair in all_pairs if pair.n_members < LARGE]
-    tested = {pair: test for pair in pairs if (test := _test_equivalence(pair)) is not None}
-    worse = [pair for pair, test in tested.items() if test.verdict == "worse"]
-    n_no_worse = sum(test.is_no_worse for test in tested.values())
-    finding = weigh_settings(len(pairs), n_no_worse, len(worse), _PAIRS)
-    overall = _overall_difference(pairs)
-    if overall is None:
-        return replace(finding, verdict=UNKNOWN)
-    test = equivalence_test(overall, _MARGIN)
-    verdict = HOLDS if test.is_no_worse else FAILS if test.verdict == "worse" else UNKNOWN
-    verdict = FAILS if len(worse) > 0.25 * len(pairs) else verdict
-    each = "".join(
-        f" {method_label(p.method)} on {p.row} ({format_signed(p.accuracy_difference, 2)});"
-        for p in worse
+    methods = [pair for pair in pairs if pair.method != RANDOM]
+    if not methods:
+        return Finding(None, UNMEASURED, {})
+    statistic = _relative_change(methods, [np.mean(pair.epfd_accuracy) for pair in methods])
+    drawn = {p.row: float(np.mean(p.accuracy)) for p in pairs if p.method == RANDOM}
+    compared = [pair for pair in methods if pair.row in drawn]
+    check = _relative_change(compared, [drawn[pair.row] for pair in compared])
+    gains = [pair.accuracy_difference for pair in methods]
+    told = (
+        f"{len({pair.row for pair in methods})} rows. Single pairs of a row and a method change by "
+        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points. "
+        f"Check with random members: {check}."
     )
-    gains = [pair.accuracy_difference for pair in pairs]
-    statistic = Statistic("mean difference, points", overall.mean, test.low, test.high, 0.9)
-    return replace(finding, verdict=verdict, statistic=statistic).with_details(
-        f"Overall mean difference {format_difference(overall, 0.9)} points; single pairs "
-        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)}. "
-        f"{sum(t.verdict == 'equivalent' for t in tested.values())} pairs are equivalent within "
-        f"1 point. Pairs that lose more than 1 point:{each.rstrip(';') or ' none'}.",
-        differences=_values_by_method(pairs, gains),
-    )
+    numbers = {"differences": _values_by_method(methods, gains), "random": asdict(check)}
+    # A short table of methods that beat random members nowhere cannot show that EPFD does.
+    can_fail = check.verdict == FAILS
+    if not can_fail:
+        told += " The check does not fail, so the test cannot tell a loss."
+    return Finding(statistic if can_fail else None, told, numbers)
 
 
-def _test_equivalence(pair: EpfdPair) -> Equivalence | None:
-    difference = fold_difference(pair.epfd_accuracy, pair.accuracy)
-    return None if difference is None else equivalence_test(difference, _MARGIN)
-
-
-def _overall_difference(pairs: Sequence[EpfdPair]) -> Difference | None:
-    """Return the difference of the means over methods, with equal weights of all data sets."""
-    rows: dict[str, list[EpfdPair]] = {}
-    for pair in pairs:
-        rows.setdefault(pair.row, []).append(pair)
-    differences = []
-    for mine in rows.values():
-        n_folds = min(len(pair.accuracy) for pair in mine)
-        epfd = np.mean([pair.epfd_accuracy[:n_folds] for pair in mine], axis=0)
-        library = np.mean([pair.accuracy[:n_folds] for pair in mine], axis=0)
-        difference = fold_difference(epfd, library)
-        if difference is not None:
-            differences.append(difference)
-    return mean_difference(differences) if differences else None
+def _relative_change(pairs: Sequence[EpfdPair], others: Sequence[float]) -> Statistic:
+    """Return the mean over data sets of the change from a method's accuracy, relative to error."""
+    changes = []
+    for pair, other in zip(pairs, others, strict=True):
+        accuracy = float(np.mean(pair.accuracy))
+        changes.append((other - accuracy) / max(100 - accuracy, _SMALLEST_ERROR))
+    names = [pair.source.paper_name for pair in pairs]
+    means = mean_over_data_sets(group_by_data_set(names, changes))
+    return Statistic("change relative to the error", *means, holds_above=-_MARGIN)
 
 
 @judges_claim("epfd-time", "EPFD saves time at the paper's sizes.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
-    """The time of each method is compared with its EPFD version on one machine per group.
+    """The quantity is the time of a method divided by that of its EPFD version.
 
-    The latter is the time of the longest group and the second round. A pair of a data set and a
-    method supports the claim if the EPFD version takes at least a tenth less time, and contradicts
-    it if it takes at least a tenth more. The claim holds if three quarters of the pairs support it
-    and does not hold if more than a quarter contradict it.
+    The latter is the time of the longest group and the second round, as with one machine per group.
+    The value is the geometric mean over data sets, methods and rows averaged.
     """
-    return _weigh_time_savings([pair for pair in pairs if pair.n_members < LARGE])
+    return _time_finding([p for p in pairs if p.n_members < LARGE and p.method != RANDOM])
 
 
 @judges_claim("epfd-time-large", "EPFD saves time if few of very many members are kept.")
 def judge_epfd_time_large(pairs: Sequence[EpfdPair]) -> Finding:
-    """The same times are compared with 2000 members or more of 5 classes, of which 2 % are kept.
+    """The quantity is the same ratio for 2000 members of 5 classes, of which 2 % are kept.
 
-    The operation counts predict a gain at this size. The claim holds if three quarters of the
-    methods support it and does not hold if more than a quarter contradict it. SEP and PEP are not
-    run, because their number of rounds grows with the square of the number of members.
+    The operation counts predict a gain at this size. Votes are drawn at random, so the value is the
+    geometric mean over methods. SEP and PEP are not run, because their number of rounds grows with
+    the square of the number of members.
     """
-    return _weigh_time_savings([pair for pair in pairs if pair.n_members >= LARGE])
+    return _time_finding([pair for pair in pairs if pair.n_members >= LARGE], by_method=True)
 
 
-def _weigh_time_savings(pairs: Sequence[EpfdPair]) -> Finding:
-    savings = [pair.parallel_speedup for pair in pairs]
-    n_faster, n_slower = sum(s >= 1 / 0.9 for s in savings), sum(s <= 1 / 1.1 for s in savings)
-    finding = weigh_settings(len(pairs), n_faster, n_slower, _PAIRS)
+def _time_finding(pairs: Sequence[EpfdPair], by_method: bool = False) -> Finding:
     if not pairs:
-        return finding
+        return Finding(None, UNMEASURED, {})
+    savings = [pair.parallel_speedup for pair in pairs]
+    units = [pair.method if by_method else pair.source.paper_name for pair in pairs]
+    statistic = geometric_mean("speed-up", group_by_data_set(units, savings))
     serial = [pair.serial_speedup for pair in pairs]
-    return finding.with_details(
-        f"Speed-up with one machine per group: median {np.median(savings):.2f} ({min(savings):.2f} "
-        f"to {max(savings):.2f}); on one machine median {np.median(serial):.2f}.",
-        savings=_values_by_method(pairs, savings),
-    )
+    by_name = group_by_data_set([method_label(pair.method) for pair in pairs], savings)
+    medians = ", ".join(f"{name} {np.median(mine):.2f}" for name, mine in by_name.items())
+    told = f"Medians by method: {medians}; on one machine, median {np.median(serial):.2f}."
+    return Finding(statistic, told, {"savings": _values_by_method(pairs, savings)})
 
 
 @judges_claim("epfd-pep", "EPFD saves the most time for PEP.")
 def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
-    """The speed-up by EPFD with one machine per group is compared between methods.
+    """The quantity is the speed-up of PEP divided by the largest speed-up of another method.
 
-    A data set supports the claim if the speed-up of PEP is the largest of all methods, and
-    contradicts it if another method has a larger speed-up. The claim holds if three quarters of the
-    data sets support it and does not hold if more than a quarter contradict it.
+    Speed-ups are those with one machine per group. The value is the geometric mean over data sets.
     """
-    savings = _values_by_method(pairs, [pair.parallel_speedup for pair in pairs])
-    complete = {row: by for row, by in savings.items() if "pep" in by and len(by) > 1}
-    largest = {row: max(by, key=lambda method: by[method]) for row, by in complete.items()}
-    n_for = sum(method == "pep" for method in largest.values())
-    each = "; ".join(
-        f"{row}: PEP {complete[row]['pep']:.1f}, largest {complete[row][method]:.1f} "
-        f"({method_label(method)})"
-        for row, method in largest.items()
-    )
-    return weigh_settings(len(largest), n_for, len(largest) - n_for, "data sets").with_details(
-        f"Speed-up: {each}." if each else "", savings=savings
-    )
+    mine = [pair for pair in pairs if pair.method != RANDOM]
+    savings = _values_by_method(mine, [pair.parallel_speedup for pair in mine])
+    names = {pair.row: pair.source.paper_name for pair in mine}
+    ratios: dict[str, list[float]] = {}
+    for row, by_method in savings.items():
+        others = [saving for method, saving in by_method.items() if method != "pep"]
+        if "pep" in by_method and others:
+            ratios.setdefault(names[row], []).append(by_method["pep"] / max(others))
+    if not ratios:
+        return Finding(None, UNMEASURED, {})
+    values = [value for part in ratios.values() for value in part]
+    told = f"{len(values)} rows of {len(ratios)} data sets, {min(values):.2f} to {max(values):.2f}."
+    return Finding(geometric_mean("ratio of speed-ups", ratios), told, {"savings": savings})
 
 
 def _values_by_method(
@@ -250,6 +222,7 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             3.6,
         )
         for row, name, mine in series_by_row("epfd", pairs)
+        if plan.is_drawn(mine[0].source)
     ]
 
 

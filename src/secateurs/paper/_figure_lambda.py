@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +14,14 @@ from secateurs.paper._plan import Plan
 from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper.claims import (
     ALPHA,
-    FAILS,
-    HOLDS,
-    UNKNOWN,
+    UNMEASURED,
     Finding,
     Statistic,
     fold_difference,
     format_difference,
     judges_claim,
-    weigh_settings,
 )
-from secateurs.statistics import Difference, mean_difference
+from secateurs.statistics import Difference, binomial_test, mean_difference
 from secateurs.text_format import format_list
 from secateurs.typing import FloatArray
 
@@ -111,14 +107,12 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
     "mix", "An even mix of both criteria is better than one dominated by either (λ = 0.1, 0.9)."
 )
 def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
-    """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0.1 and λ = 0.9.
+    """The quantity is the smaller lead of λ = 0.5 over λ = 0.1 and λ = 0.9, in points.
 
-    Sizes are averaged on each fold and seed. A paired t-test with Nadeau and Bengio's standard
-    error gives the difference on each data set, and the overall difference gives all data sets the
-    same weight. The claim holds if the 95 % intervals of both overall differences are above 0. It
-    does not hold if one of them is below 0, and cannot be told otherwise. The best of many weights
-    is not
-    compared: selected on the same results, it would win by chance.
+    λ = 0.5 is the paper's weight. Sizes are averaged on each fold and seed. A paired t-test with
+    Nadeau and Bengio's standard error gives the difference on each data set, and all data sets have
+    the same weight. The ends of the interval are the smaller ends of both differences. The best of
+    many weights is not compared: selected on the same results, it would win by chance.
     """
     return _judge_mix_against(curves, 0.1, 0.9)
 
@@ -127,11 +121,9 @@ def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
     "mix-alone", "A mix of both criteria is better than either criterion alone (λ = 0, 1)."
 )
 def judge_mix_alone(curves: Sequence[LambdaCurve]) -> Finding:
-    """Test accuracy of COMEP at λ = 0.5, the paper's weight, is compared with λ = 0 and λ = 1.
+    """The quantity is the smaller lead of λ = 0.5 over λ = 0 and λ = 1, in points.
 
-    The differences are computed as for λ = 0.1 and 0.9. The claim holds if the 95 % intervals of
-    both overall differences are above 0. It does not hold if one of them is below 0, and cannot be
-    told otherwise.
+    It is computed as for λ = 0.1 and 0.9.
     """
     return _judge_mix_against(curves, 0.0, 1.0)
 
@@ -142,28 +134,22 @@ def _judge_mix_against(curves: Sequence[LambdaCurve], *extremes: float) -> Findi
 
     by_weight = {weight: differences_from(weight) for weight in extremes}
     if not all(by_weight.values()):
-        return Finding(UNKNOWN, "Not measured on three folds or more.", {})
+        return Finding(None, "Not measured on three folds or more.", {})
     overall = {weight: mean_difference(list(rows.values())) for weight, rows in by_weight.items()}
-    intervals = [difference.interval() for difference in overall.values()]
-    verdict = UNKNOWN
-    if all(low > 0 for low, _ in intervals):
-        verdict = HOLDS
-    elif any(high < 0 for _, high in intervals):
-        verdict = FAILS
     told = " ".join(
         f"λ = 0.5 minus λ = {weight:g}: {format_difference(overall[weight])} points; "
         + ", ".join(f"{row} {format_difference(d)}" for row, d in rows.items())
         + "."
         for weight, rows in by_weight.items()
     )
-    least = min(overall, key=lambda weight: overall[weight].mean)
-    name = f"λ = 0.5 minus λ = {least:g}, points"
-    statistic = Statistic(name, overall[least].mean, *overall[least].interval())
+    intervals = [difference.interval() for difference in overall.values()]
+    low, high = (min(ends) for ends in zip(*intervals, strict=True))
+    least = min(difference.mean for difference in overall.values())
     numbers = {
         f"less_{weight:g}": {row: {"mean": d.mean, "error": d.error} for row, d in rows.items()}
         for weight, rows in by_weight.items()
     }
-    return Finding(verdict, told, numbers, statistic)
+    return Finding(Statistic("smaller lead, points", least, low, high), told, numbers)
 
 
 def _differences_by_row(
@@ -188,15 +174,13 @@ def _differences_by_row(
 
 @judges_claim("weight", "The best λ is a property of the data.")
 def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
-    """The claim means that a data set has one best λ for all sizes of the pruned ensemble.
+    """The quantity is the share of data sets that have one best λ for all sizes.
 
     For each size, a weight λ may be the best if it is not worse than the weight with the highest
     mean, by a one-sided paired t-test at 5 % with Nadeau and Bengio's standard error. Sizes at
-    which every weight may be the best are ignored. A data set contradicts the claim if two sizes
-    have no such weight in common. It supports the claim if all sizes have one in common and the
-    best weights of all sizes are within 0.2 of each other. Data sets with fewer than two remaining
-    sizes do neither. The claim holds if three quarters of the data sets support it and does not
-    hold if more than a quarter contradict it.
+    which every weight may be the best are ignored, and data sets with fewer than two remaining
+    sizes do not count. A data set has one best λ if all its sizes have such a weight in common, and
+    their best weights are within 0.2 of each other.
     """
     best: dict[str, dict[int, LambdaCurve]] = {}
     for curve in curves:
@@ -204,11 +188,7 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
         if not curve.is_flat:
             by_size[curve.keep] = curve
     several = [list(by_size.values()) for by_size in best.values() if len(by_size) > 1]
-    n_against = sum(
-        any(not a.candidate_weights & b.candidate_weights for a, b in combinations(sizes, 2))
-        for sizes in several
-    )
-    n_for = sum(
+    n_agreed = sum(
         bool(set.intersection(*(c.candidate_weights for c in sizes)))
         and np.ptp([c.best_weight for c in sizes]) < 0.2 + 1e-9
         for sizes in several
@@ -224,35 +204,34 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
         }
         for row, by_size in best.items()
     }
-    return weigh_settings(len(best), n_for, n_against, "data sets").with_details(
-        f"Best λ by number of kept members, where weights differ: {each}." if each else "",
-        best=numbers,
-    )
+    told = f"Best λ by number of kept members, where weights differ: {each}." if each else ""
+    counts = {"data_sets": len(several), "agreed": n_agreed, "best": numbers}
+    if not several:
+        return Finding(None, told or UNMEASURED, counts)
+    share = binomial_test(n_agreed, len(several))
+    statistic = Statistic("share of data sets", share.share, share.low, share.high, holds_above=0.5)
+    return Finding(statistic, f"{n_agreed} of {len(several)} data sets. {told}", counts)
 
 
 @judges_claim("tuned", "A λ tuned for the data is better than 0.5.")
 def judge_tuned(curves: Sequence[LambdaCurve]) -> Finding:
-    """The λ with the highest validation accuracy on each fold is compared with 0.5 on the test set.
+    """The quantity is the lead of the λ with the highest validation accuracy over 0.5, in points.
 
-    Among equal accuracies the λ nearest to 0.5 is selected. Sizes are averaged on each fold and
-    seed. A paired t-test with Nadeau and Bengio's standard error gives the difference in test
-    accuracy on each data set, and the overall difference gives all data sets the same weight. The
-    claim holds if the overall 95 % interval is above 0. It does not hold if the interval is below
-    0.1 points, and cannot be told otherwise.
+    Both are compared on the test set of each fold. Among equal validation accuracies the λ nearest
+    to 0.5 is selected. Sizes are averaged on each fold and seed. A paired t-test with Nadeau and
+    Bengio's standard error gives the difference on each data set, and all data sets have the same
+    weight.
     """
     differences = _differences_by_row(
         curves, lambda curve: (curve.tuned_accuracy, curve.accuracy_at(0.5))
     )
     if not differences:
-        return Finding(UNKNOWN, "Not measured on three folds or more.", {})
+        return Finding(None, "Not measured on three folds or more.", {})
     overall = mean_difference(list(differences.values()))
-    low, high = overall.interval()
-    verdict = HOLDS if low > 0 else FAILS if high < 0.1 else UNKNOWN
     each = ", ".join(f"{row} {format_difference(d)}" for row, d in differences.items())
-    told = f"Tuned λ minus λ = 0.5: {format_difference(overall)} points; {each}."
     numbers = {row: {"mean": d.mean, "error": d.error} for row, d in differences.items()}
-    statistic = Statistic("tuned λ minus λ = 0.5, points", overall.mean, low, high)
-    return Finding(verdict, told, numbers, statistic)
+    statistic = Statistic("tuned λ minus λ = 0.5, points", overall.mean, *overall.interval())
+    return Finding(statistic, f"By data set: {each}.", numbers)
 
 
 def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Picture]:

@@ -1,8 +1,9 @@
 """Figure: objective and accuracy of all combinations, and the claims that they are correlated."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,16 +17,14 @@ from secateurs.paper._figure_base import PaperFigure, RowSeries, series_by_row
 from secateurs.paper._plan import PaperRow, Plan
 from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper._printed_tables import READING_NAMES
-from secateurs.paper.claims import Finding, Statistic, judges_claim, weigh_settings
+from secateurs.paper.claims import UNMEASURED, Finding, Statistic, judges_claim
 from secateurs.statistics import format_p, mean_correlation
-from secateurs.typing import JsonObject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Rule of the claims: "highly correlated" means a mean correlation of 0.5 with an interval above
-# 0.3.
-_HIGH_CORRELATION, _LOWEST_INTERVAL_END = 0.5, 0.3
+_HIGH_CORRELATION = 0.5  # "highly correlated" means above
+_N_DRAWS = 1000  # of the bootstrap; ends of its interval then vary by about 0.01
 _CONSTANT = 1e-12  # ranges below are rounding errors of constant values
 
 
@@ -34,8 +33,29 @@ class ObjectiveCorrelation(RowSeries):
     """Objective and accuracy of all combinations of a number of members."""
 
     combination_size: int
+    n_members: int  # combinations are in the order of `itertools.combinations`
     # One array (n_combinations, 3) per fold: objective, validation accuracy and test accuracy.
     folds: tuple[NDArray[np.float64], ...]
+
+    @cached_property
+    def member_combinations(self) -> NDArray[np.int64]:
+        """The members of each combination."""
+        return np.array(list(combinations(range(self.n_members), self.combination_size)))
+
+    def drawn_correlations(
+        self, column: int, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the correlation on each fold for draws of members with replacement: draws × folds.
+
+        A combination counts as often as its members are drawn: the product of their counts.
+        """
+        chances = np.full(self.n_members, 1 / self.n_members)
+        columns = []
+        for points in self.folds:
+            counts = rng.multinomial(self.n_members, chances, size=n_draws)
+            weights = counts[:, self.member_combinations].prod(axis=2)
+            columns.append(_weighted_correlations(points[:, 0], points[:, column], weights))
+        return np.stack(columns, axis=1)
 
     def within_fold_correlation(self, column: int = 2) -> tuple[float, float]:
         """Return the correlation with the objective within folds, and its p-value.
@@ -65,6 +85,20 @@ def _pearson_correlation(points: NDArray[np.float64], column: int) -> float:
     return float(np.corrcoef(objective, accuracy)[0, 1])
 
 
+def _weighted_correlations(
+    first: NDArray[np.float64], second: NDArray[np.float64], weights: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return Pearson's correlation for each row of weights; NaN if either side is constant."""
+    x, y = first - first.mean(), second - second.mean()
+    total = weights.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean_x, mean_y = weights @ x / total, weights @ y / total
+        var_x = weights @ (x * x) / total - mean_x**2
+        var_y = weights @ (y * y) / total - mean_y**2
+        r = (weights @ (x * y) / total - mean_x * mean_y) / np.sqrt(var_x * var_y)
+    return np.where((var_x > _CONSTANT**2) & (var_y > _CONSTANT**2), r, np.nan)
+
+
 def objective_correlations(plan: Plan, frame: pd.DataFrame) -> list[ObjectiveCorrelation]:
     """Return objectives and accuracies for each row and size of combinations."""
     correlations = []
@@ -72,7 +106,8 @@ def objective_correlations(plan: Plan, frame: pd.DataFrame) -> list[ObjectiveCor
         for size in sorted(set(mine["keep"])):
             points = rows_where(mine, keep=size)["points"]
             folds = tuple(np.asarray(fold, dtype=float) for fold in points)
-            correlations.append(ObjectiveCorrelation(name, source, int(size), folds))
+            n_members = plan.n_members[0]
+            correlations.append(ObjectiveCorrelation(name, source, int(size), n_members, folds))
     return correlations
 
 
@@ -80,56 +115,70 @@ def objective_correlations(plan: Plan, frame: pd.DataFrame) -> list[ObjectiveCor
     "objective", "The objective is highly correlated with accuracy on the validation set."
 )
 def judge_objective(correlations: Sequence[ObjectiveCorrelation]) -> Finding:
-    """Objective and validation accuracy of all combinations are correlated on each fold.
+    """The quantity is the mean correlation of objective and validation accuracy over data sets.
 
     The paper does not state on which samples it measures accuracy; here it is the validation set,
-    on which the objective is computed. Correlations of folds and seeds are averaged as Fisher's z,
-    with Student's 95 % interval. A data set and size supports the claim if the mean is 0.5 or more
-    and the interval is above 0.3, and contradicts it if the interval is below 0.5. The claim holds
-    if three quarters support it and does not hold if more than a quarter contradict it.
+    on which the objective is computed. The correlation over all combinations of a fold is averaged
+    over folds, seeds and sizes of a data set. The interval is a bootstrap that draws data sets,
+    folds and members together: combinations share members, so they are not independent. "Highly
+    correlated" means above 0.5.
     """
-    return _weigh_correlations(correlations, 1)
+    return _mean_correlation_finding(correlations, 1)
 
 
 @judges_claim("objective-test", "The objective is highly correlated with accuracy on new samples.")
 def judge_objective_test(correlations: Sequence[ObjectiveCorrelation]) -> Finding:
-    """Objective and test accuracy of all combinations are correlated on each fold.
+    """The quantity is the mean correlation of objective and test accuracy over data sets.
 
-    The rule is the same as for the validation set. A data set and size supports the claim if the
-    mean correlation of folds and seeds is 0.5 or more and its 95 % interval is above 0.3, and
-    contradicts it if the interval is below 0.5. The claim holds if three quarters support it and
-    does not hold if more than a quarter contradict it.
+    Mean, bootstrap and limit are the same as for the validation set.
     """
-    return _weigh_correlations(correlations, 2)
+    return _mean_correlation_finding(correlations, 2)
 
 
-def _weigh_correlations(correlations: Sequence[ObjectiveCorrelation], column: int) -> Finding:
-    means = [mean_correlation(item.correlation_by_fold(column)) for item in correlations]
-    n_for = sum(r >= _HIGH_CORRELATION and low > _LOWEST_INTERVAL_END for r, low, _ in means)
-    n_against = sum(high < _HIGH_CORRELATION for _, _, high in means)
-    each: list[JsonObject] = [
-        {
-            "row": i.row,
-            "size": i.combination_size,
-            "r": r,
-            "low": low,
-            "high": high,
-            "folds": i.correlation_by_fold(column),
-        }
-        for i, (r, low, high) in zip(correlations, means, strict=True)
+def _mean_correlation_finding(correlations: Sequence[ObjectiveCorrelation], column: int) -> Finding:
+    by_data_set: dict[str, list[ObjectiveCorrelation]] = {}
+    for item in correlations:
+        by_data_set.setdefault(item.source.paper_name, []).append(item)
+    all_means = {
+        name: _nan_mean(np.array([r for item in mine for r in item.correlation_by_fold(column)]))
+        for name, mine in by_data_set.items()
+    }
+    means = {name: r for name, r in all_means.items() if not np.isnan(r)}
+    if not means:
+        return Finding(None, UNMEASURED, {})
+    draws = _bootstrap_means([by_data_set[name] for name in means], column)
+    low, high = np.nanquantile(draws, [0.025, 0.975]) if len(means) > 2 else (np.nan, np.nan)
+    value = float(np.mean(list(means.values())))
+    each = "; ".join(f"{name} {format_number(r, sign=True)}" for name, r in means.items())
+    statistic = Statistic("mean r", value, float(low), float(high), holds_above=_HIGH_CORRELATION)
+    return Finding(statistic, f"r by data set: {each}.", {"correlations": means})
+
+
+def _bootstrap_means(
+    data_sets: Sequence[Sequence[ObjectiveCorrelation]], column: int
+) -> NDArray[np.float64]:
+    """Return the mean correlation in each draw of data sets, folds and members."""
+    rng = np.random.default_rng(0)
+    # For each data set: draws of members × folds × sizes.
+    drawn = [
+        np.stack([item.drawn_correlations(column, _N_DRAWS, rng) for item in items], axis=-1)
+        for items in data_sets
     ]
-    values = "; ".join(
-        f"{e['row']}, {e['size']} members: {format_number(e['r'], sign=True)} "
-        f"({format_number(e['low'], sign=True)} to {format_number(e['high'], sign=True)})"
-        for e in each
-    )
-    finding = weigh_settings(len(means), n_for, n_against, "data sets and sizes").with_details(
-        f"r: {values}." if values else "", correlations=each
-    )
-    overall = mean_correlation([r for r, _, _ in means])
-    if np.isnan(overall).any():
-        return finding
-    return replace(finding, statistic=Statistic("mean r of data sets and sizes", *overall))
+    means = np.empty(_N_DRAWS)
+    for draw in range(_N_DRAWS):
+        values = []
+        for index in rng.integers(len(drawn), size=len(drawn)):
+            n_folds = drawn[index].shape[1]
+            members, folds = rng.integers(_N_DRAWS), rng.integers(n_folds, size=n_folds)
+            values.append(_nan_mean(drawn[index][members, folds]))
+        means[draw] = _nan_mean(np.array(values))
+    return means
+
+
+def _nan_mean(values: NDArray[np.float64]) -> float:
+    """Return the mean of the values that are defined; NaN without any, and without a warning."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def objective_pictures(
@@ -156,6 +205,7 @@ def objective_pictures(
             2.2 * len(mine),
         )
         for row, name, mine in series_by_row("objective", correlations)
+        if plan.is_drawn(mine[0].source)
     ]
 
 

@@ -1,7 +1,7 @@
 """Table of members kept by methods that decide their own size, and the claim about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,9 @@ from secateurs.paper._cell_measurer import FREE_SIZE
 from secateurs.paper._plan import Plan
 from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper._printed_tables import PAPER_METHODS, TABLES, method_label
-from secateurs.paper.claims import Finding, judges_claim, weigh_settings
-from secateurs.statistics import Difference, paired_difference
+from secateurs.paper.claims import UNMEASURED, Finding, geometric_mean, judges_claim
 
-_TOLERANCE = 0.1  # as a fraction of the fixed size; smaller differences in size do not matter
+_SAME_SIZE = 1.1  # ratio of sizes up to which methods do not differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +23,12 @@ class KeptSizes:
     method: str
     fixed_size: int  # number of members that methods of fixed size keep
     sizes_by_row: dict[str, list[int]]  # members kept on each fold and seed, by table and row
+    data_sets: dict[str, str]  # the paper's name of the data set of each row
 
     @property
     def row_means(self) -> list[float]:
         """Mean number of kept members on each row."""
         return [float(np.mean(kept)) for kept in self.sizes_by_row.values()]
-
-    @property
-    def mean_excess(self) -> Difference | None:
-        """Mean difference from the fixed size over rows; None for fewer than two rows."""
-        means = self.row_means
-        return paired_difference(means, [self.fixed_size] * len(means)) if len(means) > 1 else None
 
 
 def kept_sizes(plans: Sequence[Plan], frame: pd.DataFrame) -> list[KeptSizes]:
@@ -44,47 +38,39 @@ def kept_sizes(plans: Sequence[Plan], frame: pd.DataFrame) -> list[KeptSizes]:
         if plan.name not in TABLES:
             continue
         fixed_size = plan.settings[0].keep
-        for name, _, mine in results_by_row(plan, frame):
+        for name, source, mine in results_by_row(plan, frame):
             for method in PAPER_METHODS:
                 kept = rows_where(mine, method=method, variant="library")["n_kept"].dropna()
                 if method in FREE_SIZE and len(kept):
-                    item = by_method.setdefault(method, KeptSizes(method, fixed_size, {}))
+                    item = by_method.setdefault(method, KeptSizes(method, fixed_size, {}, {}))
                     item.sizes_by_row[f"{plan.title}: {name}"] = [int(n) for n in kept]
+                    item.data_sets[f"{plan.title}: {name}"] = source.paper_name
     return [by_method[method] for method in PAPER_METHODS if method in by_method]
 
 
 @judges_claim("sizes", "Methods that decide their own size differ in the space they need.")
 def judge_sizes(sizes: Sequence[KeptSizes]) -> Finding:
-    """The sizes that OO, DREP, SEP, OEP and PEP keep are compared with the fixed size.
+    """The quantity is the ratio of the largest to the smallest mean size of the five methods.
 
-    A method supports the claim if the 95 % interval of its mean size, over the data sets of the
-    tables, is more than a tenth above or below the number of members that the other methods keep.
-    It contradicts the claim if the interval is within this tenth. The claim holds if three quarters
-    of the methods support it and does not hold if more than a quarter contradict it.
+    These are OO, DREP, SEP, OEP and PEP. The value is the geometric mean over data sets; sizes are
+    averaged over the rows and folds of a data set. A ratio of 1.1 does not count as different.
     """
-    tested = [(item, item.mean_excess) for item in sizes]
-    n_for = n_against = 0
-    texts = []
-    for item, excess in tested:
-        tolerance = _TOLERANCE * item.fixed_size
-        text = f"{method_label(item.method)} {np.mean(item.row_means):.1f}"
-        if excess is not None:
-            low, high = excess.interval()
-            n_for += low > tolerance or high < -tolerance
-            n_against += -tolerance <= low and high <= tolerance
-            text += f" ({item.fixed_size + low:.1f} to {item.fixed_size + high:.1f})"
-        texts.append(text)
-    finding = weigh_settings(len(sizes), n_for, n_against, "methods")
     if not sizes:
-        return finding
+        return Finding(None, UNMEASURED, {})
+    ratios: dict[str, list[float]] = {}
+    for row, data_set in sizes[0].data_sets.items():
+        means = [float(np.mean(s.sizes_by_row[row])) for s in sizes if row in s.sizes_by_row]
+        ratios.setdefault(data_set, []).append(max(means) / min(means))
+    statistic = replace(geometric_mean("ratio of sizes", ratios), holds_above=_SAME_SIZE)
+    each = ", ".join(f"{method_label(s.method)} {np.mean(s.row_means):.1f}" for s in sizes)
+    told = (
+        f"{len(ratios)} data sets. Mean number of members kept, where other methods keep "
+        f"{sizes[0].fixed_size}: {each}."
+    )
     numbers = {
         item.method: dict(zip(item.sizes_by_row, item.row_means, strict=True)) for item in sizes
     }
-    description = (
-        f"Mean number of members kept, where other methods keep {sizes[0].fixed_size}: "
-        f"{', '.join(texts)}."
-    )
-    return finding.with_details(description, kept=numbers)
+    return Finding(statistic, told, {"kept": numbers})
 
 
 def kept_sizes_sheet(sizes: Sequence[KeptSizes]) -> Sheet | None:

@@ -201,6 +201,11 @@ class Plan:
         short = ", in the short form" if self.quick else ""
         return f"{'In place of' if only_stand_ins else 'Repeats'} {item} of the paper{short}."
 
+    def is_drawn(self, row: PaperRow) -> bool:
+        """Return whether figures show a row: not if it only adds a data set to the claims."""
+        has_items = any(other.paper_item for other in self.rows)
+        return bool(row.paper_item) or row.role == "synthetic" or not has_items
+
     @property
     def learners(self) -> tuple[str, ...]:
         """The learners of all rows, each once."""

@@ -102,7 +102,14 @@ def _parse_plan(path: Path | Traversable, quick: bool, find: Callable[[str], str
         content = tomllib.loads(path.read_text("utf-8"))
         short = content.pop("quick", {})
         included = (load_plan(name).rows for name in content.pop("rows_of", ()))
-        rows = (*itertools.chain.from_iterable(included), *_pop_rows(content))
+        own = _pop_rows(content)
+        known = {(row.dataset, row.reading, row.learner) for row in own}
+        rows = tuple(
+            row
+            for row in itertools.chain.from_iterable(included)
+            if (row.dataset, row.reading, row.learner) not in known
+        )
+        rows += own
         if content.pop("stratified_too", False):
             rows += tuple(replace(row, learner=row.learner + STRATIFIED) for row in rows)
         content.setdefault("paper_item", _join_item_numbers([row.paper_item for row in rows]))

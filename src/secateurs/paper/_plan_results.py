@@ -44,7 +44,10 @@ SCHEMA = ResultSchema(
         },
         "scale": {"n": int, "d": int, "seconds": float},
     },
-    {"path_seconds": float},
+    {
+        **dict.fromkeys(("path_seconds", "literal_seconds", "literal_path_seconds"), float),
+        "n_cores": int,
+    },
 )
 
 

@@ -14,7 +14,7 @@ from secateurs.benchmarking.results_page import (
 )
 from secateurs.benchmarking.results_page import make_page as make_html_page
 from secateurs.benchmarking.table_text import Sheet, format_distance, format_number
-from secateurs.paper._accuracy_tables import AccuracyTable, combined_scores
+from secateurs.paper._accuracy_tables import AccuracyTable, data_set_scores
 from secateurs.paper._figure_ranks import ITEM
 from secateurs.paper._plan import Plan
 from secateurs.paper._plan_runner import MissingDataset
@@ -40,9 +40,9 @@ _QUICK = (
 _STAND_INS = "In place of data sets of the paper that are not available it uses {}."
 _OWN_DATA = "Its data sets are the paper's."
 _FULL = Markup("For verdicts, run <code>secateurs reproduce --full --data DIR</code>.")
-_DEPENDENT = (
-    "Some data sets appear in several tables, so these rows are less independent than the tests "
-    "assume."
+_ONE_VALUE = (
+    "These tests use one value per data set, the mean of its rows in all tables. The figures below "
+    "rank the rows, as the paper does; rows of one data set are not independent."
 )
 _AGAIN = Markup(
     "To create this page again, run <code>secateurs reproduce</code> with the same options. "
@@ -98,7 +98,7 @@ def _verdicts_section(contents: PageContents) -> PageSection:
     table = HtmlTable(
         ("Claim", "Verdict", "Measured"),
         [
-            (c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", f"{c.weighed} {c.told}".strip())
+            (c.claim, f"{_SIGNS[c.verdict]} {c.verdict}", f"{c.reason} {c.told}".strip())
             for c in claims
         ],
         "Claims of the paper",
@@ -144,15 +144,15 @@ def _unmeasured_notes(contents: PageContents) -> list[str]:
 
 def _overall_sections(contents: PageContents, drawn: Mapping[str, bytes]) -> list[PageSection]:
     """Return the section about all tables together; none for fewer than two tables."""
-    scores = combined_scores(contents.tables)
+    scores = data_set_scores(contents.tables)
     if len(contents.tables) < 2 or scores.empty:
         return []
-    paper, control = combined_scores(contents.tables, paper=True), method_label(CONTROL)
+    paper, control = data_set_scores(contents.tables, paper=True), method_label(CONTROL)
     pieces = [html_piece("paragraph", describe(scores, control=control))]
     if len(paper):
         text = f"The same tests on the paper's printed figures: {describe(paper, control=control)}"
         pieces.append(html_piece("paragraph", text))
-    pieces.append(html_piece("paragraph", _DEPENDENT, note=True))
+    pieces.append(html_piece("paragraph", _ONE_VALUE, note=True))
     title = f"All tables together ({ITEM} of the paper)"
     return [PageSection(title, pieces + _group_figures("tables", contents, drawn))]
 

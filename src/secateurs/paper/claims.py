@@ -1,28 +1,27 @@
-"""Claims of the paper: verdicts, and the common rule of claims about many settings.
+"""Claims of the paper, and the one rule of all verdicts.
 
-Each claim is defined in the file of the table or figure that it is based on. The docstring of its
-judge is the rule of the verdict and is printed with it. The first rules were written before any
-result was seen. Rules with intervals replaced them after one run with seed 0, so only runs with
-other seeds test them.
+Each claim is a quantity with a confidence interval and a limit: see `Statistic.verdict`. It is
+defined in the file of the table or figure that it is based on. The docstring of its judge describes
+the quantity and is printed with the verdict.
 
-Claims about many settings share a rule. A setting supports the claim, contradicts it, or does
-neither. The claim holds if at least three quarters of three or more settings support it, does not
-hold if more than a quarter contradict it, and cannot be told otherwise.
-
-Each verdict comes with the statistic that it is based on and its interval. Accuracies of different
-folds and seeds come from the same samples, so their differences have Nadeau and Bengio's corrected
-standard error.
+Observations of one data set are not independent: rows of several tables, folds, seeds, methods and
+sizes share its samples. Quantities over data sets therefore have one value per data set, in which
+everything else is averaged, and their interval is Student's over data sets. Where there are too
+few data sets for that, the interval is over folds, with Nadeau and Bengio's corrected standard
+error. It holds for the samples of these data sets, and more seeds hardly narrow it.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TypeAlias, TypeVar
 
-from secateurs.statistics import Difference, binomial_test, paired_difference
+import numpy as np
+
+from secateurs.statistics import Difference, paired_difference
 from secateurs.text_format import format_signed
 from secateurs.typing import FloatArray, JsonObject
 
@@ -35,19 +34,49 @@ ALPHA = 0.05
 LARGE = (
     2000  # members; ensembles of the paper are far smaller, so larger ones have their own claims
 )
-OVERLAP = 1 / 3  # test samples / training samples of the protocol: one fifth and three fifths
-_MIN_SETTINGS = 3  # with one or two settings, shares of a quarter and three quarters mean nothing
+# Test samples / all other samples of the protocol: one fifth and four fifths. The validation
+# samples count, since the members are selected on them.
+OVERLAP = 1 / 4
+_MIN_DATA_SETS = 3  # Student's interval over two data sets is too wide for any verdict
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """The statistic that a verdict is based on, with its confidence interval."""
+    """The quantity that a claim is judged by, with its confidence interval and its limits."""
 
     name: str  # with its unit
     value: float
     low: float
     high: float
+    holds_above: float = 0.0
+    fails_below: float | None = None  # None is ``holds_above``
     level: float = 0.95
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, which follows from the interval alone."""
+        limit = self.holds_above if self.fails_below is None else self.fails_below
+        if self.high < limit:
+            return FAILS
+        return HOLDS if self.low > self.holds_above else UNKNOWN
+
+    @property
+    def rule(self) -> str:
+        """The rule of the verdict in a sentence."""
+        limit = self.holds_above if self.fails_below is None else self.fails_below
+        return (
+            f"The claim holds if the {100 * self.level:g} % interval is above "
+            f"{_format_limit(self.holds_above)}, and does not hold if it is below "
+            f"{_format_limit(limit)}."
+        )
+
+    def __str__(self) -> str:
+        low, high = (format_signed(end, 2) for end in (self.low, self.high))
+        return f"{self.name}: {format_signed(self.value, 2)} ({low} to {high})"
+
+
+def _format_limit(limit: float) -> str:
+    return f"{limit:g}".replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -63,14 +92,13 @@ class Claim:
     told : str
         Description of the measured numbers.
     rule : str
-        How the verdict follows from the numbers.
+        The quantity, and how the verdict follows from its interval.
     numbers : dict
         The measured numbers.
     statistic : Statistic or None
-        The statistic that the verdict is based on; None if nothing was measured.
-    weighed : str
-        Number of settings that support and contradict the claim, if the rule counts settings; or
-        the reason why the claim is not judged.
+        The quantity that the verdict follows from; None if it has no interval.
+    reason : str
+        Why the claim is not judged, if it is not.
     """
 
     name: str
@@ -80,28 +108,21 @@ class Claim:
     rule: str
     numbers: JsonObject
     statistic: Statistic | None = None
-    weighed: str = ""
+    reason: str = ""
 
     def unjudged(self, reason: str) -> Claim:
         """Return the claim without a verdict, with the reason why it is not judged."""
         verdict = NOT_MEASURED if self.told == UNMEASURED else NOT_JUDGED
-        return replace(self, verdict=verdict, weighed=reason)
+        return replace(self, verdict=verdict, reason=reason)
 
 
 @dataclass(frozen=True)
 class Finding:
     """Result of a judge; the fields have the same meaning as those of `Claim`."""
 
-    verdict: str
+    statistic: Statistic | None
     told: str
     numbers: JsonObject
-    statistic: Statistic | None = None
-    weighed: str = ""
-
-    def with_details(self, description: str, **numbers: object) -> Finding:
-        """Return the finding with a further description and further numbers."""
-        told = f"{self.told} {description}".strip()
-        return replace(self, told=told, numbers=self.numbers | numbers)
 
 
 Judge: TypeAlias = Callable[[Sequence[Evidence]], Claim]
@@ -110,36 +131,54 @@ Judge: TypeAlias = Callable[[Sequence[Evidence]], Claim]
 def judges_claim(
     name: str, text: str
 ) -> Callable[[Callable[[Sequence[Evidence]], Finding]], Judge[Evidence]]:
-    """Turn a function that returns a `Finding` into a judge; its docstring is the rule."""
+    """Turn a function that returns a `Finding` into a judge; its docstring is the quantity."""
 
     def decorate(find: Callable[[Sequence[Evidence]], Finding]) -> Judge[Evidence]:
-        rule = " ".join((inspect.getdoc(find) or "").split())
+        quantity = " ".join((inspect.getdoc(find) or "").split())
 
         @wraps(find)
         def judge(evidence: Sequence[Evidence]) -> Claim:
-            return Claim(name, text, rule=rule, **vars(find(evidence)))
+            finding = find(evidence)
+            statistic = finding.statistic
+            if statistic is None or np.isnan([statistic.low, statistic.high]).any():
+                return Claim(name, text, UNKNOWN, finding.told, quantity, finding.numbers)
+            told = f"{statistic}. {finding.told}".strip()
+            told = told[0].upper() + told[1:]
+            rule = f"{quantity} {statistic.rule}"
+            return Claim(name, text, statistic.verdict, told, rule, finding.numbers, statistic)
 
         return judge
 
     return decorate
 
 
-def weigh_settings(n_settings: int, n_for: int, n_against: int, noun: str = "settings") -> Finding:
-    """Judge a claim by the number of settings that support and contradict it: the common rule."""
-    numbers = {"settings": n_settings, "for": n_for, "against": n_against}
-    if not n_settings:
-        return Finding(UNKNOWN, UNMEASURED, numbers)
-    weighed = f"{n_for} of {n_settings} {noun} support the claim, {n_against} contradict it."
-    share = binomial_test(n_for, n_settings)
-    statistic = Statistic(f"share of {noun} that support it", share.share, share.low, share.high)
-    verdict = UNKNOWN
-    if n_settings < _MIN_SETTINGS:
-        weighed = f"{weighed} These are too few for a verdict."
-    elif n_for >= 0.75 * n_settings:
-        verdict = HOLDS
-    elif n_against > 0.25 * n_settings:
-        verdict = FAILS
-    return Finding(verdict, "", numbers, statistic, weighed)
+def mean_over_data_sets(
+    values: Mapping[str, Sequence[float]], n_comparisons: int = 1
+) -> tuple[float, float, float]:
+    """Return the mean over data sets with Student's 95 % interval; NaN for fewer than three.
+
+    The values of a data set are averaged first. With several comparisons, the intervals of all of
+    them hold together at 95 % (Bonferroni).
+    """
+    means = [float(np.mean(mine)) for mine in values.values()]
+    if len(means) < _MIN_DATA_SETS:
+        return float(np.mean(means)) if means else np.nan, np.nan, np.nan
+    difference = paired_difference(means, [0.0] * len(means))
+    return difference.mean, *difference.interval(1 - ALPHA / n_comparisons)
+
+
+def geometric_mean(name: str, ratios: Mapping[str, Sequence[float]]) -> Statistic:
+    """Return the geometric mean of ratios over data sets, with its interval; the limit is 1."""
+    logarithms = {row: np.log(np.asarray(mine)).tolist() for row, mine in ratios.items()}
+    return Statistic(name, *map(float, np.exp(mean_over_data_sets(logarithms))), holds_above=1.0)
+
+
+def group_by_data_set(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
+    """Return the values of each data set."""
+    groups: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        groups.setdefault(name, []).append(float(value))
+    return groups
 
 
 def fold_difference(
