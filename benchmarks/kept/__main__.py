@@ -1,6 +1,7 @@
 """``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md.
 
-``python -m benchmarks.kept safe`` measures how often a plain call is safe.
+``python -m benchmarks.kept safe`` measures how often a plain call is safe, and ``blends`` compares
+weights of model libraries and panels of voters.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.kept import data, judge, measure, page, refits, safe
+from benchmarks.kept import blends, data, judge, measure, page, refits, safe
 
 Chosen = dict[tuple[str, int, str], str]  # data set, split and situation to method
 
@@ -47,9 +48,10 @@ def _written(path: Path, records: Iterator[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["safe"]:
-        safe.main(sys.argv[2:])
-        return
+    for name, module in (("safe", safe), ("blends", blends)):
+        if sys.argv[1:2] == [name]:
+            module.main(sys.argv[2:])
+            return
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kept", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of tables NAME.csv or NAME.csv.gz")
     parser.add_argument("--out", type=Path, default=Path("kept-results"), help="folder of results")
