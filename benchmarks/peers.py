@@ -79,7 +79,7 @@ def autogluon() -> Iterator[Row]:
 
     Our times include the encoding of the predictions.
     """
-    modules = _autogluon_modules(AUTOGLUON)
+    modules = autogluon_modules(AUTOGLUON)
     if modules is None:
         yield Row(
             "AutoGluon's EnsembleSelection",
@@ -141,7 +141,7 @@ def _library(n_classes, n_members, n_samples):
     return softmax(logits, axis=2), y
 
 
-def _autogluon_modules(folder):
+def autogluon_modules(folder):
     """Return AutoGluon's selection and metrics, without importing the rest; None if not found."""
     core, selection = "autogluon.core", "autogluon.core.models.greedy_ensemble.ensemble_selection"
     if folder is not None:

@@ -1,7 +1,7 @@
 """``python -m benchmarks.kept --data DIR``: measure all methods and write docs/kept.md.
 
-``python -m benchmarks.kept safe`` measures how often a plain call is safe, and
-``python -m benchmarks.kept rivals`` compares pruned forests with smaller models.
+Further parts: ``safe`` measures how often a plain call is safe, ``rivals`` compares pruned forests
+with smaller models, and ``blends`` compares weights of model libraries and panels of voters.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from benchmarks.kept import data, judge, measure, page, refits, rivals, safe
+from benchmarks.kept import blends, data, judge, measure, page, refits, rivals, safe
 
 
 def measure_one(name: str, split: int, folder: Path | None, out: Path) -> None:
@@ -39,7 +39,7 @@ def _written(path: Path, records: Iterator[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parts = {"safe": safe.main, "rivals": rivals.main}
+    parts = {"safe": safe.main, "rivals": rivals.main, "blends": blends.main}
     if sys.argv[1:2] and sys.argv[1] in parts:
         parts[sys.argv[1]](sys.argv[2:])
         return

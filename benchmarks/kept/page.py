@@ -37,8 +37,9 @@ from a folder of tables, and from the data sets that scikit-learn contains. 45 %
 for training (at most 4,000), 15 % are the validation set (at most 1,500), and the others are the
 test set (at most 12,000). Points are hundredths of accuracy, or of R², on the test set, compared
 with the full ensemble: −0.5 means 90.0 % if the full ensemble has 90.5 %. Each data set counts
-once, as the mean of its splits. [Benchmark against smaller
-models](kept-rivals.md) compares pruned forests with smaller models trained from scratch.
+once, as the mean of its splits. [Benchmark against smaller models](kept-rivals.md) compares pruned
+forests with smaller models trained from scratch, and [benchmark of blends and
+panels](kept-blends.md) compares weights of libraries of models.
 
 **`auto` has no information about the data set on which it is evaluated**: its prior scores of
 methods come from data sets of other families. Names with the same first word are a family, such as

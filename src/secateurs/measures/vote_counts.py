@@ -243,7 +243,7 @@ def count_correct(
     """Count the samples that groups predict correctly; return the codes of wanted groups too."""
     truth = block.votes.truth
     full_right = block.full_codes(own) == truth
-    n_right_full = np.count_nonzero(full_right)
+    n_right_full = int(np.count_nonzero(full_right))
     counts = np.zeros((3, len(groups)), dtype=np.int64)
     codes = {}
     for index, winner in enumerate(block.winning_codes(groups, own, weights)):
