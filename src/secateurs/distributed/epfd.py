@@ -39,12 +39,13 @@ class GroupedPruner(DistributedPruner):
     n_groups: int | str
     criterion: str | Callable[[Any, IndexArray], float]
     n_jobs: int | None
+    strict: bool = False  # whether results of all sizes are compared, see `EPFD`
 
     # These depend on the pruner applied to each group.
     outputs = property(attrgetter("inner.outputs"))
     takes_missing = property(attrgetter("inner.takes_missing"))
     _takes_abstentions = property(attrgetter("inner._takes_abstentions"))
-    may_keep_fewer = property(attrgetter("inner.may_keep_fewer"))
+    may_keep_fewer = property(lambda self: self.strict or self.inner.may_keep_fewer)
     may_decide_size = property(attrgetter("inner.may_decide_size"))
     larger_is_better = property(attrgetter("inner.larger_is_better"))
 
@@ -257,11 +258,6 @@ class EPFD(GroupedPruner):
     def keep(self) -> int | float | None:
         """The pruner's own ``keep``."""
         return self.inner.keep
-
-    @property
-    def may_keep_fewer(self) -> bool:
-        """Whether the result can have fewer members than requested."""
-        return self.strict or self.inner.may_keep_fewer
 
     @property
     def inner(self) -> BasePruner:

@@ -101,7 +101,7 @@ def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     methods = [pair for pair in pairs if pair.method != RANDOM]
     if not methods:
         return Finding(None, UNMEASURED, {})
-    statistic = _relative_change(methods, [np.mean(pair.epfd_accuracy) for pair in methods])
+    statistic = _relative_change(methods, [float(np.mean(pair.epfd_accuracy)) for pair in methods])
     drawn = {p.row: float(np.mean(p.accuracy)) for p in pairs if p.method == RANDOM}
     compared = [pair for pair in methods if pair.row in drawn]
     check = _relative_change(compared, [drawn[pair.row] for pair in compared])

@@ -67,6 +67,12 @@ class SpeedupRace(RowSeries):
         return float(np.median(self.comep_seconds) / np.median(self.path_seconds))
 
     @property
+    def literal_speedup(self) -> float | None:
+        """Speed-up of the plain programs of the printed algorithms; None if they were not timed."""
+        times = self.literal_seconds
+        return None if times is None else times[0] / times[1]
+
+    @property
     def is_large(self) -> bool:
         """Whether the operation counts of the paper predict a measurable gain.
 
@@ -93,13 +99,23 @@ def speedup_races(plan: Plan, frame: pd.DataFrame) -> list[SpeedupRace]:
         for race in mine.to_dict("records"):
             literal = (race.get("literal_seconds"), race.get("literal_path_seconds"))
             is_timed = not any(value is None or np.isnan(value) for value in literal)
+            comep, domep, path = (
+                tuple(race[f"seconds_{side}"]) for side in ("comep", "domep", "path")
+            )
             races.append(
                 SpeedupRace(
-                    *(name, source, race["method"], int(race["n_members"])),
-                    *(int(race["n_classes"]), int(race["keep"]), int(race["workers"])),
-                    *(tuple(race[f"seconds_{side}"]) for side in ("comep", "domep", "path")),
-                    literal if is_timed else None,
-                    bool(race.get("n_cores", 0) >= race["workers"]),
+                    name,
+                    source,
+                    method=race["method"],
+                    n_members=int(race["n_members"]),
+                    n_classes=int(race["n_classes"]),
+                    keep=int(race["keep"]),
+                    n_workers=int(race["workers"]),
+                    comep_seconds=comep,
+                    domep_seconds=domep,
+                    path_seconds=path,
+                    literal_seconds=literal if is_timed else None,
+                    has_core_per_worker=bool(race.get("n_cores", 0) >= race["workers"]),
                 )
             )
     return races
@@ -179,7 +195,7 @@ def judge_faster_literal(races: Sequence[SpeedupRace]) -> Finding:
     more than 50,000 distances are not timed. The value is the geometric mean over data sets.
     """
     timed = [race for race in races if _is_small(race) and race.literal_seconds is not None]
-    speedups = [race.literal_seconds[0] / race.literal_seconds[1] for race in timed]
+    speedups = [race.literal_speedup or np.nan for race in timed]
     return _speedup_finding(timed, speedups)
 
 
@@ -291,7 +307,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
             counted_speedup(race.n_members, race.keep, race.n_workers)
             if race.method == "domep"
             else None,
-            race.literal_seconds[0] / race.literal_seconds[1] if race.literal_seconds else None,
+            race.literal_speedup,
         )
         for race in races
     )

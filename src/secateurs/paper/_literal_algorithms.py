@@ -5,10 +5,11 @@ say little about the printed algorithms. These are counted and timed here as the
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateurs.measures.information import nmi, nvi
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, FloatArray
+from secateurs.typing import Array
 
 # Plain programs take about 0.2 ms per distance; beyond this number only the count is reported.
 MOST_TIMED_DISTANCES = 50_000
@@ -95,6 +96,7 @@ def _tdac(votes: Votes, i: int, j: int, weight: float) -> float:
     return weight * variation + (1 - weight) * sum(relevance) / 2
 
 
-def _pair_counts(first: Array, second: Array, n_classes: int) -> FloatArray:
+def _pair_counts(first: Array, second: Array, n_classes: int) -> NDArray[np.int64]:
     cells = first.astype(np.intp) * n_classes + second
-    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+    counts = np.bincount(cells, minlength=n_classes**2).astype(np.int64)
+    return counts.reshape(n_classes, n_classes)

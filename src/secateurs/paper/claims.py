@@ -170,7 +170,8 @@ def mean_over_data_sets(
 def geometric_mean(name: str, ratios: Mapping[str, Sequence[float]]) -> Statistic:
     """Return the geometric mean of ratios over data sets, with its interval; the limit is 1."""
     logarithms = {row: np.log(np.asarray(mine)).tolist() for row, mine in ratios.items()}
-    return Statistic(name, *map(float, np.exp(mean_over_data_sets(logarithms))), holds_above=1.0)
+    value, low, high = np.exp(mean_over_data_sets(logarithms)).tolist()
+    return Statistic(name, value, low, high, holds_above=1.0)
 
 
 def group_by_data_set(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
