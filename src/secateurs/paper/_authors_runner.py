@@ -7,21 +7,23 @@ calls of the garbage collector, which take most of the program's time, are left 
 """
 
 import gc
+import importlib
 import json
 import sys
 import time
 import types
 
 
-def main():
+def main() -> None:
     """Select members with each method, and print them with the seconds of CPU."""
     gc.collect = lambda *_: 0
     task = json.load(sys.stdin)
     sys.path[:0] = task["folders"]
     sys.modules.update(_serial_pathos())
-    import data_distributed
-    import data_entropy
     import numpy as np
+
+    data_distributed = importlib.import_module("data_distributed")
+    data_entropy = importlib.import_module("data_entropy")
 
     def partition(n, m):
         groups = np.zeros(n, dtype=int)
