@@ -28,7 +28,13 @@ from secateurs.exceptions import (
 )
 from secateurs.persistence import slim_models
 from secateurs.persistence._model_faults import find_fault
-from secateurs.persistence.atomic_files import check_writable, write_files, write_with_sidecar
+from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
+from secateurs.persistence.blend_files import (
+    describe_blend,
+    is_blend,
+    load_blend,
+    save_blend,
+)
 from secateurs.persistence.skops_files import (
     check_archive_sizes,
     dump_skops,
@@ -48,8 +54,6 @@ _SIGNATURES = {
 }
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".gz", ".z", ".bz2", ".xz", ".lzma", ".lz4")
 _MAX_BYTES = 4 << 30  # of a model, unless the user allows more: limits the memory of `load`
-# The class of models in JSON files. By its path, because packages import only from their left.
-_JSON_MODEL = ("secateurs.pruning.blend", "Blend")
 _MAX_SIDECAR = 64 << 20  # larger files are not read: they are not side-cars
 
 
@@ -118,8 +122,8 @@ def save(
             f"{target} ends in {suffix!r}, which is not a model format. "
             f"Pass one of: {', '.join(_WRITERS)}."
         )
-    if suffix == ".json" or (suffix == ".skops" and _is_blend(model)):
-        return _save_json(model, target, provenance, force, beside)
+    if suffix == ".json" or (suffix == ".skops" and is_blend(model)):
+        return save_blend(model, target, provenance, force, beside)
     sidecar = sidecar_path(target)
     check_writable((target, sidecar, *(beside or ())), force)
     if slim:
@@ -212,7 +216,7 @@ def load(
             "is yours, rename it."
         )
     if kind == "JSON":
-        return _load_json(file)
+        return load_blend(file.path, file.data)
     if kind != "skops" and trust is None and sha256 is None:
         raise UntrustedFileError(
             f"{path} is a {kind}: loading it runs code from the file. If you wrote it yourself, "
@@ -264,8 +268,8 @@ def inspect_file(path: str | os.PathLike[str]) -> JsonObject:
             with reading_file(target), zipfile.ZipFile(handle) as archive:
                 check_archive_sizes(archive, facts["bytes"], _MAX_BYTES, pinned=False)
                 facts |= read_claims(archive)
-        elif kind == "JSON":
-            facts |= _describe_json(target)
+        elif kind == "JSON" and facts["bytes"] <= _MAX_SIDECAR:
+            facts |= describe_blend(target, _read_model_file(target, _MAX_SIDECAR).data)
     sidecar = find_sidecar(target)
     matches = None if sidecar is None else sidecar.get("sha256") == digest
     return facts | {"sidecar": sidecar, "sidecar_matches": matches}
@@ -330,53 +334,6 @@ def _build_model(file: _ModelFile, trust_types: Collection[str], max_bytes: int)
             f"{file.path} was tampered with or is damaged: {fault}. Get a new copy from its source."
         )
     return model
-
-
-def _is_blend(model: object) -> bool:
-    """Return whether a model is a `Blend`, without importing its module."""
-    return any((kind.__module__, kind.__name__) == _JSON_MODEL for kind in type(model).__mro__)
-
-
-def _blend_from_json(content: bytes) -> Any:
-    module, name = _JSON_MODEL
-    return getattr(import_module(module), name).from_json(content)
-
-
-def _save_json(
-    model: Any,
-    target: Path,
-    provenance: JsonObject | None,
-    force: bool,
-    beside: Mapping[Path, bytes] | None,
-) -> Path:
-    """Write a blend as JSON; raise an error for other models, and for other formats."""
-    if not _is_blend(model):
-        raise InputError(f"{target}: only a Blend can be saved as .json. Use .skops for models.")
-    if target.suffix.lower() == ".skops":
-        raise InputError(
-            f"{target}: a Blend is saved as .json, which is as safe to load as .skops. Use that "
-            "suffix."
-        )
-    content = model.to_json(provenance).encode()
-    _blend_from_json(content)  # raises if `load` would reject the file
-    write_files({target: content, **(beside or {})}, force=force)
-    return target
-
-
-def _load_json(file: _ModelFile) -> Any:
-    try:
-        return _blend_from_json(file.data)
-    except InputError as error:
-        error.prepend(f"{file.path}: ")
-        raise
-
-
-def _describe_json(path: Path) -> JsonObject:
-    """Return what a JSON file says about its blend; nothing if it is not a blend."""
-    with suppress(InputError):
-        blend = _load_json(_read_model_file(path, _MAX_SIDECAR))
-        return {"blend": {"kind": blend.kind, "names": blend.names}}
-    return {}
 
 
 def _check_readable(model: object, file: _ModelFile) -> list[str]:
