@@ -1,6 +1,7 @@
 """Write the page docs/kept-safe.md: how often a plain call is safe, alarms, and libraries."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,12 @@ one point lower and a squared error at most 5 % higher; for labels, accuracy at 
 lower. Forests have 120 trees, trained on up to 1,500 samples. Classes are imbalanced if the rarer
 of two is at most 15 % of the samples.
 
-The {n_sets} data sets decided no constant of the rule: {sets}. Names with "rarest" are tables of
-several classes of which the rarest one of at least 2 % is distinguished from all others.
+No data set on this page decided a constant of the rule. Names with "rarest" are tables of several
+classes of which the rarest one of at least 2 % is distinguished from all others.
 
 ## Safe calls
 
+{sets}
 A false alarm is a warning of `prune` or of the summary on test data although the pruning is safe.
 p95 is the 95th percentile of the losses: points of accuracy, R² and AUC, per cent of the Brier
 score, squared error and log loss (clipped at 0.001).
@@ -61,7 +63,7 @@ Mean gain over the vote or the mean of all models: points of accuracy, hundredth
 or 14 regressors, trained on up to 800 samples, with 300 and 800 validation samples. The members are
 {keep}, or as many as the default rule keeps. The best fixed method is the best of `best`, `joint`
 and `caruana` by its mean; the single best model is another number of members. `lowest` is the
-worst case.
+worst case. {sets}
 """
 
 
@@ -166,13 +168,17 @@ def _library_markdown(records: list[Record]) -> str:
 
 def written(records: list[Record], library_records: list[Record]) -> str:
     """Return the page."""
-    sets = list(dict.fromkeys(record["data"] for record in (*records, *library_records)))
     parts = [
-        _HEAD.format(n_sets=len(sets), sets=", ".join(sorted(sets))),
+        _HEAD.format(sets=_describe_sets(records)),
         _safe_markdown(safe_table(records)),
         _ALARMS,
         _alarm_markdown(records),
-        _LIBRARIES.format(keep=KEEP),
+        _LIBRARIES.format(keep=KEEP, sets=_describe_sets(library_records)),
         _library_markdown(library_records),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _describe_sets(records: Sequence[Record]) -> str:
+    names = sorted({record["data"] for record in records})
+    return "\n" + fill(f"Data sets: {len(names)} ({', '.join(names)}).", 100) + "\n"

@@ -285,7 +285,7 @@ def test_the_auc_of_a_rare_class_may_need_more_members_than_the_spread():
     plain = measure_spread(predictions).smallest_size(60, MAX_CHANGE)
     pruning = prune(table, None, y, "joint", random_state=0)
     assert len(pruning.member_indices) > plain
-    assert "points of AUC" in pruning.size_reason
+    assert "at most 0.007 of AUC" in pruning.size_reason
     full = share.mean(axis=1)
 
     def mean_loss(size):

@@ -204,9 +204,8 @@ class DefaultSize:
             return decided
         return DecidedSize(
             size,
-            f"a random draw of {format_count(size, 'member')}{when} loses at most "
-            f"{100 * max_loss:g} points of AUC, if labels follow the probabilities of the full "
-            "ensemble",
+            f"a random draw of {format_count(size, 'member')}{when} loses at most {max_loss:g} of "
+            "AUC, if labels follow the probabilities of the full ensemble",
         )
 
     def refitted_size(self) -> DecidedSize:
@@ -241,8 +240,8 @@ class DefaultSize:
             max_change = MAX_CHANGE_LABELS if is_label_vote else MAX_CHANGE
             size = self._spread.smallest_size(n_members, max_change)
             decided = DecidedSize(size, _describe_spread(size, max_change))
-            found, reason = self._with_ranking(decided, MAX_AUC_LOSS)
-            size = size if found is None else found
+            decided = self._with_ranking(decided, MAX_AUC_LOSS)
+            size, reason = decided.size or size, decided.reason
         ratio = MAX_LOSS_RATIO_BOOSTED if problem.predictions.is_sequential else MAX_LOSS_RATIO
         sizes, losses = self._guarded_losses()
         guarded = smallest_guarded_size(sizes, losses, size, ratio)

@@ -1,7 +1,7 @@
 """Guards: warnings if a pruned ensemble is bad in a way that the score asked for does not show.
 
 Thresholds are wide enough that a safe pruning hardly ever has a warning: how often was measured by
-``python -m benchmarks.kept safe`` (docs/kept.md).
+``python -m benchmarks.kept safe`` (docs/kept-safe.md).
 """
 
 from __future__ import annotations
