@@ -43,8 +43,8 @@ def pools(draw, kinds=KINDS):
     y = np.arange(n_samples) % n_classes
     weight = rng.integers(1, 4, size=n_samples).astype(float) if kind == "weighted" else None
     if kind == "values":
-        target = rng.normal(size=n_samples)
-        table = target[:, None] + rng.normal(size=(n_samples, n_members))
+        target = rng.normal(size=n_samples)  # multiples of 1/64 are stored without rounding
+        table = np.round(64 * (target[:, None] + rng.normal(size=(n_samples, n_members)))) / 64
         problem = Problem.from_input(table, y=target)
 
         def score(members):
