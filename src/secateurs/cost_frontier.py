@@ -388,6 +388,7 @@ class Frontier:
             stored,
             budget.max_cost,
             panel.cost if is_tolerated else limit,
+            self.is_exact,
             is_tolerated=is_tolerated,
         )
         return Pruning.of(problem, fitted, by_cost=selected, tolerance=budget.tolerance)
