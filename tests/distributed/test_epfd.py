@@ -199,7 +199,7 @@ def test_prune_sets_the_size_of_the_method_inside():
     expected = EPFD(COMEP(5), 2, random_state=0).fit(votes, y)
     assert pruning.member_indices.tolist() == expected.member_indices_.tolist()
     cheap = prune(votes, y=y, pruner=framed, cost=[1] * 24, max_cost=4)
-    assert len(cheap.member_indices) == 4
+    assert 1 <= len(cheap.member_indices) == cheap.pruner.keep <= 4
 
 
 def test_distributions_follow_their_members():

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, brier_score_loss, r2_score
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    r2_score,
+)
 
 from secateurs import make_pruner
 from secateurs.evaluation import panel_search
@@ -14,7 +20,16 @@ from secateurs.evaluation.panel_search import PanelSearch, panel_within
 from secateurs.objectives import panel_scores
 from secateurs.problem import Problem
 
-KINDS = ("labels", "masked labels", "probabilities", "weighted", "balanced", "brier", "values")
+KINDS = (
+    "labels",
+    "masked labels",
+    "probabilities",
+    "weighted",
+    "balanced",
+    "f1",
+    "brier",
+    "values",
+)
 
 
 @st.composite
@@ -28,8 +43,8 @@ def pools(draw, kinds=KINDS):
     y = np.arange(n_samples) % n_classes
     weight = rng.integers(1, 4, size=n_samples).astype(float) if kind == "weighted" else None
     if kind == "values":
-        target = rng.normal(size=n_samples)
-        table = target[:, None] + rng.normal(size=(n_samples, n_members))
+        target = rng.normal(size=n_samples)  # multiples of 1/64 are stored without rounding
+        table = np.round(64 * (target[:, None] + rng.normal(size=(n_samples, n_members)))) / 64
         problem = Problem.from_input(table, y=target)
 
         def score(members):
@@ -52,7 +67,7 @@ def pools(draw, kinds=KINDS):
         table = np.where(right, y[:, None], rng.integers(n_classes, size=right.shape))
         if kind == "masked labels":
             table = np.ma.masked_array(table, rng.random(table.shape) < 0.3)
-        scoring = "balanced_accuracy" if kind == "balanced" else None
+        scoring = {"balanced": "balanced_accuracy", "f1": "f1_macro"}.get(kind)
         problem = Problem.from_input(table, y=y, sample_weight=weight, scoring=scoring)
 
         def score(members):
@@ -61,6 +76,8 @@ def pools(draw, kinds=KINDS):
             answers = np.where(counts.any(axis=0), counts.argmax(axis=0), -1)
             if kind == "balanced":
                 return balanced_accuracy_score(y, answers)
+            if kind == "f1":
+                return f1_score(y, answers, average="macro")
             return accuracy_score(y, answers, sample_weight=weight)
 
     return problem, cost.astype(float), score
@@ -117,6 +134,7 @@ def search_without_enumeration(monkeypatch):
     monkeypatch.setattr(panel_scores, "MOST_ALWAYS", 0)
     monkeypatch.setattr(panel_scores, "_MOST_MEMBERS", 0)
     monkeypatch.setattr(panel_search, "_MOST_SCORED", 0)
+    monkeypatch.setattr(panel_search, "_MOST_SCORED_FAST", 0)
     monkeypatch.setattr(panel_search, "_MOST_STARTS", 0)
 
 

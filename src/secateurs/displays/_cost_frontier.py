@@ -71,7 +71,7 @@ class CostFrontierDisplay(BaseDisplay):
         (line,) = axes.plot(costs, validation, "--", color=colours[1], label="validation samples")
         line.set_drawstyle("steps-post")
         if not (np.isnan(bounds) | (bounds == validation)).all():
-            label = "at most possible on them"
+            label = "at best possible on them"
             axes.plot(costs, bounds, ":", color=colours[2], drawstyle="steps-pre", label=label)
         full = self.frontier["full"]["score"]
         axes.axhline(full, color="0.4", linewidth=1, label="full ensemble")

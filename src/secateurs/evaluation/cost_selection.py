@@ -40,6 +40,7 @@ class CostSelection:
     search: PanelSearch  # without the problem's samples
     max_cost: float | None  # as the user passed it
     limit: float  # total cost that was used for the selection: lower if a loss is tolerated
+    is_exact: bool  # whether all panels were scored
     max_members: int | None = None  # that other limits allow; None without other limits
     is_tolerated: bool = False  # whether a tolerance decided the limit
 
@@ -59,7 +60,7 @@ class CostSelection:
         limit = "" if self.max_cost is None else f" of at most {self.max_cost:g}"
         if self.is_tolerated:
             how = "the lowest within the tolerance"
-        elif self.search.is_exact:
+        elif self.is_exact:
             how = "the best of all panels on the validation samples"
         else:
             how = "the best panel found by greedy selection and swaps"
@@ -71,7 +72,7 @@ class CostSelection:
             "cost": self.cost.tolist(),
             "max_cost": self.max_cost,
             "total_cost": self.total,
-            "is_exact": self.search.is_exact,
+            "is_exact": self.is_exact,
         }
 
     def select_again(self, problem: Problem) -> Selection:
@@ -157,7 +158,13 @@ def select_by_cost(  # noqa: PLR0917
     fitted = fitted_with_members(search, panel.members, fit)
     stored = replace(search, problem=problem.without_samples())
     return CostSelection(
-        fitted, stored, budget.max_cost, limit, max_members, bool(budget.limits_score)
+        fitted,
+        stored,
+        budget.max_cost,
+        limit,
+        search.is_exact,
+        max_members,
+        budget.limits_score,
     )
 
 

@@ -72,7 +72,7 @@ def _check_options(problem: Problem, pruner: str | BasePruner, budget: Budget) -
             )
     if problem.scoring.name != "accuracy":
         raise InputError(
-            "{exchangeable} needs accuracy as the score, not {scoring}. Leave out one of them.",
+            "{exchangeable} needs accuracy as the score, not {scoring}. Leave out {scoring}.",
             exchangeable=True,
             scoring=problem.scoring.name,
         )

@@ -62,7 +62,8 @@ class AccuracyPanels:
         Weights of the members' votes. Weights that are not whole numbers are rounded to 2⁻¹⁴ of the
         largest.
     sample_weight : ndarray of shape (n_samples,), optional
-        Weights of the samples, rounded to 2⁻³⁰ of the largest.
+        Weights of the samples. Weights that are not whole numbers are rounded to 2⁻³⁰ of the
+        largest.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class AccuracyPanels:
     ) -> None:
         margins, start = _class_margins(outputs)
         if member_weights is not None:
-            margins = margins * _whole_weights(member_weights)[:, None, None]
+            margins = margins * _whole_weights(member_weights, _VOTE_STEPS)[:, None, None]
             start = start.astype(margins.dtype)
         if outputs.has_missing:  # a sample without any prediction is not correct
             answered = np.stack([~is_missing(outputs, m) for m in range(outputs.n_members)])
@@ -88,7 +89,7 @@ class AccuracyPanels:
             start = np.concatenate([start, np.full((1, start.shape[1]), -1, start.dtype)])
         weights = np.ones(outputs.n_samples, dtype=np.int64)
         if sample_weight is not None:
-            weights = np.rint(sample_weight / sample_weight.max() * _WEIGHT_STEPS).astype(np.int64)
+            weights = _whole_weights(sample_weight, _WEIGHT_STEPS)
         self.n_members, self.total_weight = outputs.n_members, int(weights.sum())
         self._merge_equal_samples(margins, start, weights)
 
@@ -249,8 +250,8 @@ def _class_margins(
     return margins, -(others < truth).astype(np.int32)
 
 
-def _whole_weights(weights: FloatArray) -> NDArray[np.int64]:
-    """Return weights of votes as whole numbers."""
-    if np.array_equal(weights, np.rint(weights)):
+def _whole_weights(weights: FloatArray, n_steps: int) -> NDArray[np.int64]:
+    """Return weights as whole numbers, if need be in steps of the largest weight."""
+    if np.array_equal(weights, np.rint(weights)) and weights.max() <= n_steps:
         return weights.astype(np.int64)
-    return np.rint(weights / np.abs(weights).max() * _VOTE_STEPS).astype(np.int64)
+    return np.rint(weights / np.abs(weights).max() * n_steps).astype(np.int64)

@@ -39,7 +39,7 @@ drawings["plot-frontier"] = ({ data, width }) => {
   for (const [x, y] of held) dot(plot, x, y, "c0", 3.5);
   const series = [{ label: `${data.score.label} on held-out samples`, points: held, style: "c0" },
     { label: "on the validation samples", points: validation, style: "c1" },
-    { label: "at most possible", points: bound, style: "c2" },
+    { label: "at best possible", points: bound, style: "c2" },
     { label: "asked in turn", points: turn, style: "c3" }].filter((one) => one.points.length);
   return [plot.root, readLines(plot, series,
     { title: (cost) => `cost ${plainNumber(cost)}`, text: scoreText, start: held[0][0] })];

@@ -30,12 +30,13 @@ def frontier_table(found: JsonObject, score: str) -> HtmlTable:
     """Return a table of the panels by total cost."""
     has_subgroups = any(row["worst_subgroup"] is not None for row in found["rows"])
     headings = ["cost", "members", score, *(["worst subgroup"] * has_subgroups)]
-    headings += ["validation", "at most", "in turn"]
+    has_turns = any(row["cost_in_turn"] is not None for row in found["rows"])
+    headings += ["validation", "at best", *(["in turn"] * has_turns)]
     caption = (
         f"{capitalise_first(score)} on held-out samples, ± half its 95 % interval; on the "
-        "validation samples, and what any panel can reach there at most; and the expected cost if "
-        "members are asked in turn."
+        "validation samples, and what any panel can reach there at best"
     )
+    caption += "; and the expected cost of asking in turn." if has_turns else "."
     rows = [
         [
             f"{row['cost']:.6g}",
@@ -44,7 +45,7 @@ def frontier_table(found: JsonObject, score: str) -> HtmlTable:
             *([row["worst_subgroup"]] if has_subgroups else []),
             row["validation_score"],
             "reached" if row["is_optimal"] else row["upper_bound"],
-            "" if row["cost_in_turn"] is None else f"{row['cost_in_turn']:.4g}",
+            *([f"{row['cost_in_turn']:.4g}"] if has_turns else []),
         ]
         for row in found["rows"]
     ]
