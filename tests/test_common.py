@@ -26,7 +26,7 @@ NAMES = tuple(METHODS)
 BY_MEMBER_ORDER = (
     *("domep", "kl", "sep", "pep", "es", "random"),  # training order, random draws
     "caruana",  # adding the same member again leaves the mean unchanged, which ties
-    *("comp", "uwa"),  # ties: few samples count, and one member cannot disagree
+    "comp",  # ties: few samples count
 )
 # Tied votes go to the lowest class.
 BY_CLASS_ORDER = ("re", "drep", "comp", "uwa", "pcomep", "caruana")
@@ -145,7 +145,7 @@ def test_the_order_of_classes_decides_nothing(name, case, data):
 
 @pytest.mark.parametrize("name", BY_CLASS_ORDER)
 def test_the_order_of_classes_decides_where_tied_votes_go_to_the_lowest(name):
-    drawn = [plain(9, 30, 3, seed) for seed in range(20)]
+    drawn = [plain(9, 30, 3, seed) for seed in range(200)]
     pruner = quick(name, keep=5)
     assert any(
         members(pruner.fit(*case)) != members(pruner.fit(*relabelled(case, [2, 0, 1])))
