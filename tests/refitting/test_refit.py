@@ -100,6 +100,15 @@ def test_at_the_optimum_no_single_leaf_can_improve_it(problem):
     )
 
 
+def test_projections_are_between_0_and_1_without_rounding():
+    above = np.nextafter(1, 2)
+    points = np.array([[above, 0.0, 0.0], [above, -1e-16, 0.0], [0.5, 0.25, 0.25], [0.2, 0.3, 0.5]])
+    projected = project_to_simplex(points)
+    assert projected.min() >= 0
+    assert projected.max() <= 1
+    np.testing.assert_allclose(projected, points, atol=1e-15)
+
+
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=5), st.integers(0, 100))
 def test_projections_are_nearest_distributions(point, seed):
     near = project_to_simplex(np.array([point]))[0]

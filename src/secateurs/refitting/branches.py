@@ -203,6 +203,8 @@ class BranchPruner:
         for index in split:
             tree = self.trees[index]
             values = (n_kept * tree.values + rest) / n_trees
+            if self._imitation.limits[index].classes is not None and not self._are_free:
+                values = np.clip(values, 0.0, 1.0)  # removes rounding
             folded[index] = PrunedTree(tree.is_split, tree.leaf_of, values, tree.n_nodes)
         return folded
 

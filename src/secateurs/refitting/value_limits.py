@@ -106,7 +106,8 @@ def project_to_simplex(points: FloatArray) -> FloatArray:
     """
     # Most leaf values are distributions already, and sorting takes most of the time.
     is_outside = np.abs(points.sum(axis=1) - 1) > _ROUNDING
-    is_outside |= points.min(axis=1, initial=0.0) < 0
+    # scikit-learn's log loss rejects probabilities above 1, even by rounding.
+    is_outside |= (points.min(axis=1, initial=0.0) < 0) | (points.max(axis=1, initial=1.0) > 1)
     if not is_outside.all():
         projected = points.copy()
         if is_outside.any():
@@ -117,4 +118,4 @@ def project_to_simplex(points: FloatArray) -> FloatArray:
     counts = np.arange(1, points.shape[1] + 1)
     n_positive = np.count_nonzero(ordered * counts > excess, axis=1)
     threshold = excess[np.arange(len(points)), n_positive - 1] / n_positive
-    return np.maximum(points - threshold[:, None], 0.0)
+    return np.clip(points - threshold[:, None], 0.0, 1.0)
