@@ -36,6 +36,11 @@ MAX_CHANGE_LABELS = 0.01
 # If one of two classes has at most this share of the samples, the expected loss of AUC is limited.
 RARE_SHARE = 0.15
 MAX_AUC_LOSS, MAX_AUC_LOSS_REFITTED = 0.007, 0.01
+# Expected rise of the Brier score or squared error by a random draw, as a share of that of the full
+# ensemble. It decides where the full ensemble hardly errs, so that a change of little variance is
+# large beside its errors. Selected members need about half as many as a random draw (docs/kept.md),
+# which makes this 5 %.
+MAX_EXPECTED_RISE = 0.1
 MAX_LOSS_RATIO = 1.05  # of the Brier score or squared error to that of the full ensemble
 # The rounds of a boosted model correct each other, so that its loss falls up to the last ones. All
 # longer prefixes may change the predictions by this share of the loss. Prefixes are scored on the
@@ -58,6 +63,7 @@ class Spread(NamedTuple):
 
     within: float  # mean squared distance of a member's prediction to the mean of all members
     between: float  # variance of the mean over samples, summed over classes
+    loss: float = math.inf  # squared error of the mean, summed over classes
 
     def smallest_size(self, n_members: int, max_change: float) -> int:
         """Return the fewest members of which a random draw changes the mean by at most this share.
@@ -71,9 +77,20 @@ class Spread(NamedTuple):
         >>> Spread(within=0.1, between=0.1).smallest_size(200, 0.015)
         50
         """
+        return self._size_for_change(n_members, max_change * self.between)
+
+    def smallest_size_for_loss(self, n_members: int, max_rise: float) -> int:
+        """Return the fewest members of which a random draw raises the loss by at most this share.
+
+        The expected squared error of the mean of k of n members exceeds that of the mean of all
+        members by its mean squared distance to it.
+        """
+        return self._size_for_change(n_members, max_rise * self.loss)
+
+    def _size_for_change(self, n_members: int, max_distance: float) -> int:
         if self.within <= 0:
             return 1
-        inverse = 1 / n_members + max_change * self.between / self.within
+        inverse = 1 / n_members + max_distance / self.within
         return max(1, min(n_members, math.ceil(1 / inverse - _ROUNDING)))
 
 
@@ -103,7 +120,16 @@ def measure_spread(
     counted = None if sample_weight is None else sample_weight[known]
     centre = np.average(mean, axis=0, weights=counted)
     between = np.average(np.square(mean - centre).sum(axis=1), weights=counted)
-    return Spread(float(np.average(within, weights=counted)), float(between))
+    errors = np.square(mean - _true_targets(outputs)[known]).sum(axis=1)
+    loss = np.average(errors, weights=counted)
+    return Spread(float(np.average(within, weights=counted)), float(between), float(loss))
+
+
+def _true_targets(outputs: Votes | Predictions) -> FloatArray:
+    """Return true values as (samples, 1), or labels as probabilities of 0 and 1."""
+    if not outputs.n_classes:
+        return true_values(outputs).reshape(-1, 1)
+    return np.eye(outputs.n_classes)[outputs.truth]
 
 
 def smallest_guarded_size(
@@ -141,8 +167,7 @@ def smallest_unchanged_prefix(
     last = outputs.n_members - 1
     full, _ = member_prediction(outputs, last)
     full = full.reshape(outputs.n_samples, -1)
-    truth = np.eye(outputs.n_classes)[outputs.truth] if outputs.n_classes else true_values(outputs)
-    errors = np.square(full - truth.reshape(full.shape)).sum(axis=1)
+    errors = np.square(full - _true_targets(outputs)).sum(axis=1)
     limit = MAX_CHANGE_BOOSTED * np.average(errors, weights=sample_weight)
     for member in range(last - 1, -1, -1):
         values, _ = member_prediction(outputs, member)
@@ -208,6 +233,17 @@ class DefaultSize:
             "AUC, if labels follow the probabilities of the full ensemble",
         )
 
+    def _with_expected_loss(self, decided: DecidedSize) -> DecidedSize:
+        """Return a size that preserves the loss of an ensemble that hardly errs as well."""
+        size = self._spread.smallest_size_for_loss(self.problem.n_members, MAX_EXPECTED_RISE)
+        if size <= (decided.size or 0):
+            return decided
+        return DecidedSize(
+            size,
+            f"a random draw of {format_count(size, 'member')} raises the {self._loss_name} by at "
+            f"most {100 * MAX_EXPECTED_RISE:g} %",
+        )
+
     def refitted_size(self) -> DecidedSize:
         """Return the number of trees to keep if they are refitted."""
         n_members, when = self.problem.n_members, " before refitting"
@@ -240,6 +276,8 @@ class DefaultSize:
             max_change = MAX_CHANGE_LABELS if is_label_vote else MAX_CHANGE
             size = self._spread.smallest_size(n_members, max_change)
             decided = DecidedSize(size, _describe_spread(size, max_change))
+            if not is_label_vote:
+                decided = self._with_expected_loss(decided)
             decided = self._with_ranking(decided, MAX_AUC_LOSS)
             size, reason = decided.size or size, decided.reason
         ratio = MAX_LOSS_RATIO_BOOSTED if problem.predictions.is_sequential else MAX_LOSS_RATIO
