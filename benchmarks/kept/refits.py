@@ -355,9 +355,9 @@ The targets are points of accuracy; they were set before measuring.
 With 4,000 training samples and 200 trees, `prune` takes {seconds} to 5 % of the bytes (CPU time,
 including the selection).
 
-Targets that are missed are limits of the method: with a fixed set of 20 trees, neither more
+To reach targets that are missed, other settings were tried. With a fixed set of trees, neither more
 synthetic samples, more sweeps, other weights, another prior, free leaf values nor another selection
-of trees made a difference beyond noise on the data sets that decided
+of trees made a difference beyond noise, out of bag, on the data sets that decided
 ([decision 22](decisions/0022-refitting.md)). Generated data sets with many informative
 features or classes are the hardest.
 """
