@@ -1,5 +1,6 @@
 """The default size: spread of predictions, guard on the loss, boosted prefixes and libraries."""
 
+import itertools
 import math
 
 import numpy as np
@@ -82,18 +83,19 @@ def test_the_spread_of_probabilities_equals_its_twin(seed, n_classes, has_missin
     table = np.where(mask, np.nan, cells).transpose(1, 0, 2)
     found = measure_spread(predictions, weights if has_weights else None, sample_weight)
     expected = naive_spread(table, weights, sample_weight)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(found[:2], expected, atol=1e-12)
 
 
 def test_labels_count_as_probabilities_and_values_have_one_component():
     labels = np.array([[0, 0, 1], [1, 1, 1], [2, 0, 2], [1, 2, 0]])
     table = np.eye(3)[labels].transpose(1, 0, 2)
     found = measure_spread(Votes.encode(labels, [0, 1, 2, 0]))
-    np.testing.assert_allclose(found, naive_spread(table, np.ones(3), np.ones(4)), atol=1e-12)
+    np.testing.assert_allclose(found[:2], naive_spread(table, np.ones(3), np.ones(4)), atol=1e-12)
     values = np.array([[0.5, 1.5], [2.0, 3.0], [4.0, 4.5]])
     found = measure_spread(Predictions.encode(values, [1.0, 2.0, 4.5]))
     expected = naive_spread(values.T[:, :, None], np.ones(2), np.ones(3))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(found[:2], expected, rtol=1e-6)
+    np.testing.assert_allclose(found.loss, (0 + 0.25 + 0.0625) / 3, rtol=1e-6)
 
 
 @settings(deadline=None)
@@ -110,6 +112,41 @@ def test_the_size_is_the_fewest_members_with_the_expected_change(
     assert change[size - 1] <= limit + 1e-9 * within
     if size > 1:
         assert change[size - 2] > limit - 1e-9 * within
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 3))
+def test_the_expected_loss_of_a_draw_is_the_mean_over_all_draws(seed, n_classes):
+    rng = np.random.RandomState(seed)
+    cells = rng.multinomial(16, np.full(n_classes, 1 / n_classes), (12, 5)) / 16
+    y = np.r_[np.arange(n_classes), rng.randint(n_classes, size=12 - n_classes)]
+    spread = measure_spread(Predictions.encode(cells, y))
+    truth = np.eye(n_classes)[y]
+    for k in range(1, 6):
+        losses = [
+            np.square(cells[:, list(draw)].mean(axis=1) - truth).sum(axis=1).mean()
+            for draw in itertools.combinations(range(5), k)
+        ]
+        # Draws without replacement vary less than the formula, which has n instead of n − 1.
+        rise = spread.within * (1 / k - 1 / 5) * 5 / 4
+        np.testing.assert_allclose(np.mean(losses), spread.loss + rise, atol=1e-9)
+        size = spread.smallest_size_for_loss(5, 0.1)
+        assert (spread.within * (1 / k - 1 / 5) <= 0.1 * spread.loss + 1e-9) == (k >= size)
+
+
+def test_an_ensemble_that_hardly_errs_keeps_more_than_its_spread_needs():
+    rng = np.random.RandomState(0)
+    points = rng.randint(0, 40, size=(3000, 2)) / 40  # steps, which trees learn without errors
+    labels = (points[:, 0] > 0.5).astype(int) + (points[:, 1] > 0.7)
+    model = RandomForestClassifier(80, random_state=0).fit(points[:700], labels[:700])
+    pruning = prune(model, points[700:1000], labels[700:1000], refit=False, random_state=0)
+    truth = np.eye(3)[labels[1000:]]
+
+    def brier(estimator):
+        return np.square(estimator.predict_proba(points[1000:]) - truth).sum(axis=1).mean()
+
+    assert "raises the Brier score by at most 10 %" in pruning.size_reason
+    assert brier(pruning.estimator) <= 1.05 * brier(model)
 
 
 def test_members_that_agree_need_one_and_constant_predictions_need_all():

@@ -107,8 +107,9 @@ def prune(
         Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
         and without a budget, as with ``keep="auto"``, the fewest members are kept for which a
         random draw of that many changes the predictions of the full ensemble by at most 1.5 % of
-        their variance (1 % for votes by labels), and more if the cross-validated Brier score or
-        squared error is more than 5 % above that of the full ensemble; of a boosted model, the
+        their variance (1 % for votes by labels) and raises its Brier score or squared error by at
+        most 10 %, and more if the cross-validated Brier score or squared error is more than 5 %
+        above that of the full ensemble; of a boosted model, the
         first rounds from which on its predictions hardly change; of a library of different models,
         the size with the best cross-validated score. ``Pruning.size_reason`` says what decided. A
         pruner object uses its own ``keep``.
