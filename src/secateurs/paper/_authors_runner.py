@@ -14,7 +14,7 @@ import time
 import types
 
 
-def main() -> None:
+def main():
     """Select members with each method, and print them with the seconds of CPU."""
     gc.collect = lambda *_: 0
     task = json.load(sys.stdin)
@@ -77,4 +77,4 @@ def _serial_pathos():
 
 
 if __name__ == "__main__":
-    main()
+    main()  # type: ignore[no-untyped-call]

@@ -97,8 +97,11 @@ def speedup_races(plan: Plan, frame: pd.DataFrame) -> list[SpeedupRace]:
     races = []
     for name, source, mine in results_by_row(plan, frame):
         for race in mine.to_dict("records"):
-            literal = [race.get("literal_seconds"), race.get("literal_path_seconds")]
-            is_timed = not any(value is None or np.isnan(value) for value in literal)
+            literal = [
+                float(race.get(name) or np.nan)
+                for name in ("literal_seconds", "literal_path_seconds")
+            ]
+            is_timed = not np.isnan(literal).any()
             comep, domep, path = (
                 tuple(race[f"seconds_{side}"]) for side in ("comep", "domep", "path")
             )
@@ -114,7 +117,7 @@ def speedup_races(plan: Plan, frame: pd.DataFrame) -> list[SpeedupRace]:
                     comep_seconds=comep,
                     domep_seconds=domep,
                     path_seconds=path,
-                    literal_seconds=(float(literal[0]), float(literal[1])) if is_timed else None,
+                    literal_seconds=(literal[0], literal[1]) if is_timed else None,
                     has_core_per_worker=bool(race.get("n_cores", 0) >= race["workers"]),
                 )
             )
