@@ -32,6 +32,7 @@ def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
 
 
 def test_the_guide_shows_code_on_every_page():
-    guide = {*(DOCS / "guide").glob("*.md")} - {DOCS / "guide" / "index.md"}
+    texts = ("index", "faq", "glossary", "deslib")  # DESlib is not installed for the tests
+    guide = {*(DOCS / "guide").glob("*.md")} - {DOCS / "guide" / f"{name}.md" for name in texts}
     assert guide <= set(PAGES)
     assert len(guide) >= 12

@@ -119,7 +119,7 @@ def test_experiments_are_repeated_once(tmp_path, monkeypatch):
     again = type_in(*words)
     assert again.code == 0
     assert f"{first['cells']}, 0 of them new" in again.out
-    assert again.out.splitlines()[0] == "not measured  19 claims of the paper."
+    assert again.out.splitlines()[0] == "not measured  21 claims of the paper."
     assert again.out.splitlines()[-1].startswith("missing data sets")
     assert tree_of(tmp_path / "results" / "results") == before
 

@@ -196,7 +196,8 @@ def test_tables_of_numbers_in_every_form(shop):
         members[suffix] = ended.json["figures"]["R²"]
         found = type_in("compare", *words[1:], "-k", "4", "--json").json["leaderboard"]
         assert "joint" in {line["method"] for line in found}
-    kept = made_table(regressors.TEST)[expected.member_names].mean(axis=1)
+    kept = made_table(regressors.TEST)[expected.member_names]
+    kept = np.average(kept, axis=1, weights=expected.weights)
     truth = regressors.Y[regressors.TEST]
     for figure in members.values():
         assert figure["pruned"] == pytest.approx(r2_score(truth, kept), abs=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from secateurs import benchmark
-from secateurs.commands._prediction_files import read_predictions
+from secateurs.commands._prediction_files import read_prediction_file
 from secateurs.commands._table_files import read_table
 from secateurs.exceptions import UntrustedFileError
 from secateurs.persistence.table_limits import NUMBER_BYTES, TEXT_BYTES, check_table_size
@@ -63,8 +63,8 @@ def test_every_format_has_the_limit_of_rows_and_the_option_raises_it(tmp_path, s
     labels = tmp_path / "y.csv" if suffix == ".npy" else None
     target = "y" if suffix in (".csv", ".csv.gz", ".parquet") else None
     with pytest.raises(UntrustedFileError, match=r"10,00\d rows or more"):
-        read_predictions(path, target, labels, (), 256 * 9_900)
-    found = read_predictions(path, target, labels, (), 10_001 * (256 + 3 * TEXT_BYTES))
+        read_prediction_file(path, target, labels, (), 256 * 9_900)
+    found = read_prediction_file(path, target, labels, (), 10_001 * (256 + 3 * TEXT_BYTES))
     assert found.table.shape == (10_000, 2)
 
 

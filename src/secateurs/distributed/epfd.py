@@ -254,6 +254,9 @@ class EPFD(GroupedPruner):
         self.random_state = random_state
         self.strict = strict
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"strict": False} | state)  # pickles of earlier versions lack it
+
     @property
     def keep(self) -> int | float | None:
         """The pruner's own ``keep``."""

@@ -17,6 +17,7 @@ from secateurs import __version__
 from secateurs.exceptions import describe_error
 from secateurs.outputs.store_base import EncodedPredictions, Store
 from secateurs.persistence.atomic_files import write_file
+from secateurs.thread_safety import array_header_lock
 
 
 class Checkpoints:
@@ -46,7 +47,10 @@ class Checkpoints:
     def read_array(self, name: str) -> NDArray[np.float64] | None:
         """Return a finished array, None if it is missing."""
         content = self._read_bytes(f"{name}.npy")
-        return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
+        if content is None:
+            return None
+        with array_header_lock:
+            return np.load(io.BytesIO(content), allow_pickle=False)
 
     def _read_bytes(self, name: str) -> bytes | None:
         """Return the content of a finished part; None if it is missing or its checksum is wrong."""

@@ -20,6 +20,7 @@ import numpy as np
 from secateurs.exceptions import InputError, UntrustedFileError
 from secateurs.persistence._trusted_types import trusted_loaders
 from secateurs.persistence.atomic_files import check_array_header
+from secateurs.thread_safety import array_header_lock
 from secateurs.typing import JsonObject
 
 _Json: TypeAlias = JsonObject | list[Any] | str | int | float | bool | None
@@ -62,7 +63,8 @@ def load_skops(data: bytes, trust_types: Collection[str], max_bytes: int, pinned
         check = SchemaCheck(archive, frozenset(trust_types))
         check.node_digest(read_schema(archive))
     if not check.untrusted_types:
-        with suppress(import_module("skops.io.exceptions").UntrustedTypesFoundException):
+        untrusted = import_module("skops.io.exceptions").UntrustedTypesFoundException
+        with suppress(untrusted), array_header_lock:
             return skops.loads(data, trusted=list(trusted))
     names = sorted(check.untrusted_types | {*skops.get_untrusted_types(data=data)} - trusted)
     raise UntrustedFileError(

@@ -164,6 +164,8 @@ class Problem:
         else:
             predictions = _collect_from_models(ensemble, X, y, oob, n_jobs)
         predictions = predictions.with_missing_rule(rule)
+        if predictions.has_missing and not predictions.n_answered.any():
+            raise InputError("All predictions are missing. Pass members that predict samples.")
         n_samples, n_test = predictions.n_samples, 0 if test_set[1] is None else len(test_set[1])
         main, *others = resolve_scorings(scoring, predictions.classes)
         if sensitive_features_test is None and isinstance(sensitive_features, str):
