@@ -49,8 +49,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_property_locks)
 
 
-# Held while NumPy reads an array from a file. It parses the header with `ast`, and in Python 3.11 all
-# threads share the recursion depth of `ast`: a switch of threads can end in "SystemError: AST
+# Held while NumPy reads an array from a file. It parses the header with `ast`, and in Python 3.11
+# all threads share the recursion depth of `ast`: a switch of threads can end in "SystemError: AST
 # constructor recursion depth mismatch".
 array_header_lock = ForkSafeLock()
 

@@ -28,6 +28,7 @@ from secateurs.outputs._store_files import (
 )
 from secateurs.outputs.vote_packing import copy_member_cells
 from secateurs.persistence.atomic_files import write_array
+from secateurs.thread_safety import array_header_lock
 from secateurs.typing import Array, IndexArray, MemberIndices
 
 
@@ -154,7 +155,8 @@ class TileFolder(ABC):
 
     def _map_tile(self, tile: int) -> Array:
         """Map the file of a tile into memory, and check its shape."""
-        cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
+        with array_header_lock:
+            cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
         template = self._cell_template
         shape = (len(self.members_of(tile)), *template.shape[1:])
         if cells.shape != shape or cells.dtype != template.dtype:
