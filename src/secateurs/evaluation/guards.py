@@ -31,6 +31,9 @@ _MAX_BRIER_RATIO, _SURE_BRIER_RATIO = 1.1, 1.05
 # The log loss of a few unrefitted trees rises by a tenth in many safe cases, because of single
 # samples whose class no tree predicts.
 _MAX_LOG_LOSS_RATIO = 1.5
+# Above, an ensemble ranks samples usefully even if its accuracy is that of the majority class. This
+# is common for rare classes, and caused 6 of 11 false alarms of a benchmark (docs/kept-safe.md).
+_USEFUL_AUC = 0.6
 _SURE_LEAD = 3 / NORMAL_97_5  # of a baseline, in half widths of its 95 % interval
 _BETTER = {  # subject of the sentence, and advice
     BEST_MEMBER: ("The best single member has", "Keep that member alone"),
@@ -71,8 +74,9 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
     alarms = []
     lead = np.nan if constant is None else sign * (figure.after - constant)
     is_full_better = constant is not None and sign * (figure.before - constant) > 0
-    # If the full ensemble is as good as the constant too, equality is no reason for an alarm.
-    if lead < 0 or (lead == 0 and is_full_better):
+    # If the full ensemble is not better than the constant either, pruning is not the reason. There
+    # is an alarm only if both are worse, and the pruned ensemble does not rank samples usefully.
+    if (lead < 0 and not _ranks_usefully(measured)) or (lead <= 0 and is_full_better):
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
             f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "
@@ -87,6 +91,12 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
                 "secateurs.compare."
             )
     return alarms
+
+
+def _ranks_usefully(measured: PruningFigures) -> bool:
+    """Return whether the pruned ensemble has a useful AUC."""
+    areas = [value.after for key, value in measured.figures.items() if key.startswith("ROC AUC")]
+    return any(area > _USEFUL_AUC for area in areas)
 
 
 def _is_surely_better(baseline: BeforeAfter, sign: float) -> bool:
