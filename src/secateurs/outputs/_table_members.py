@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,12 @@ from numpy.typing import ArrayLike
 from secateurs.exceptions import InputError
 from secateurs.outputs.input_checks import text_column_names
 from secateurs.text_format import shorten_list
-from secateurs.typing import Array
+from secateurs.typing import Array, PredictionKind
 
 # The columns of each member, by the text of their class; None if a member has a single column.
 ColumnGroups: TypeAlias = dict[str, dict[str | None, str]]
 _PROBABILITY_COLUMNS = "{model}:{class}"  # recognised without a pattern
 _PLACEHOLDERS = {"{model}": "(?P<model>.+)", "{class}": "(?P<label>.+)"}
-
-
-PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
 
 
 @dataclass(frozen=True)

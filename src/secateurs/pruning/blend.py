@@ -22,7 +22,6 @@ from secateurs.outputs.input_checks import (
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import (
     PredictionArray,
-    PredictionKind,
     TableFormat,
     as_prediction_array,
 )
@@ -30,7 +29,14 @@ from secateurs.pruners.parameters import check_option
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
 from secateurs.pruning.sequential import Order, PanelAnswers, SequentialPanel
 from secateurs.text_format import format_count, shorten_list
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, JsonObject
+from secateurs.typing import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    JsonObject,
+    PredictionKind,
+)
 
 if TYPE_CHECKING:
     from secateurs.problem import Problem
