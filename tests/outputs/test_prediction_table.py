@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import COMEP, collect_predictions, collect_votes, compare, prune
 from secateurs.exceptions import InputError
-from secateurs.outputs.prediction_arrays import TableFormat
 from secateurs.outputs.prediction_table import PredictionTable
+from secateurs.outputs.table_members import TableFormat
 
 RNG = np.random.default_rng(0)
 LABELS = np.array(["ant", "bee", "cat"])

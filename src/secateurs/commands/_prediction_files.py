@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from secateurs.commands.shared_options import InputFiles
-    from secateurs.outputs.prediction_arrays import TableFormat
     from secateurs.outputs.prediction_table import PredictionTable
+    from secateurs.outputs.table_members import TableFormat
     from secateurs.typing import Array
 
 _EXACT_FLOATS = 2**53  # above, floats cannot represent every integer
@@ -194,7 +194,7 @@ def _as_validation_predictions(
 ) -> tuple[PredictionTable, Array]:
     """Return the predictions on the validation set, and their true labels or values."""
     from secateurs.measures.scoring import is_regression_task
-    from secateurs.outputs.prediction_arrays import TableFormat
+    from secateurs.outputs.table_members import TableFormat
 
     table_format = TableFormat(content.classes, None, files.positive, files.columns)
     if content.table.ndim == 3:
@@ -216,7 +216,7 @@ def _as_test_predictions(
     content: PredictionFile, validation: PredictionTable, labels: Path
 ) -> tuple[PredictionTable, Array]:
     """Return the predictions of the same members on the test set, and the true values."""
-    from secateurs.outputs.prediction_arrays import TableFormat
+    from secateurs.outputs.table_members import TableFormat
 
     table_format = validation.table_format
     table: object
@@ -299,7 +299,7 @@ def _decode_cells(
 
 def _member_frame(content: PredictionFile, table_format: TableFormat) -> pd.DataFrame:
     """Return the columns that have predictions."""
-    from secateurs.outputs.prediction_arrays import prediction_columns
+    from secateurs.outputs.table_members import prediction_columns
 
     frame: pd.DataFrame = content.table  # type: ignore[assignment]
     if not all(isinstance(name, str) for name in frame.columns):

@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels, is_text
-from secateurs.outputs._table_members import TableFormat as TableFormat
-from secateurs.outputs._table_members import TableMembers, find_members, mask_missing
-from secateurs.outputs._table_members import prediction_columns as prediction_columns
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
+from secateurs.outputs.table_members import (
+    TableFormat,
+    TableMembers,
+    find_members,
+    mask_missing,
+)
 from secateurs.text_format import shorten_list
 from secateurs.typing import Array, PredictionKind, Samples
 

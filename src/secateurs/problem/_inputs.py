@@ -15,10 +15,11 @@ from secateurs.labels import as_labels
 from secateurs.measures.scoring import is_regression_task, main_scorer
 from secateurs.outputs.collect import warn_unseen_labels
 from secateurs.outputs.input_checks import as_target_values
-from secateurs.outputs.prediction_arrays import TableFormat, is_prediction_data
+from secateurs.outputs.prediction_arrays import is_prediction_data
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, Samples

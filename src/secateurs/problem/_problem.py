@@ -24,10 +24,11 @@ from secateurs.outputs.collect import (
 )
 from secateurs.outputs.input_checks import check_sample_weights
 from secateurs.outputs.missing_answers import check_missing_rule, counts_as_wrong
-from secateurs.outputs.prediction_arrays import TableFormat, column_types
+from secateurs.outputs.prediction_arrays import column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.training_samples import row_hashes, training_order_warning
 from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (

@@ -19,9 +19,9 @@ from secateurs.ensembles import Ensemble, as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.labels import as_labels
 from secateurs.outputs.input_checks import as_target_values, check_sample_weights
-from secateurs.outputs.prediction_arrays import TableFormat
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.votes import Votes
 from secateurs.problem.cross_validation import CrossValidation, FoldIndices
 from secateurs.text_format import format_count

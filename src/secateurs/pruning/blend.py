@@ -20,11 +20,8 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
 )
 from secateurs.outputs.label_coding import as_same_kind, plain_text
-from secateurs.outputs.prediction_arrays import (
-    PredictionArray,
-    TableFormat,
-    as_prediction_array,
-)
+from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
+from secateurs.outputs.table_members import TableFormat
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
 from secateurs.pruning.sequential import Order, PanelAnswers, SequentialPanel
