@@ -76,17 +76,20 @@ import matplotlib.pyplot as plt
 
 groups = ["accuracy, south", "accuracy, north"]
 figure, axes = plt.subplots(figsize=(5.5, 3.2), layout="constrained")
-bars = {
+points = {
     "full forest": summary.loc[groups, "before"],
     f"{len(overall.member_indices)} trees": summary.loc[groups, "after"],
     f"{len(limited.member_indices)} trees, limit by subgroup": again.loc[
         groups, "after"
     ],
 }
-for shift, (label, values) in zip((-0.27, 0, 0.27), bars.items(), strict=True):
-    axes.bar(np.arange(2) + shift, values, 0.25, label=label)
+for shift, marker, (label, values) in zip(
+    (-0.1, 0, 0.1), "osD", points.items(), strict=True
+):
+    axes.plot(np.arange(2) + shift, values, marker, label=label)
 axes.set_xticks(range(2), ["south (90 %)", "north (10 %)"])
-axes.set_ylim(0.6, 1)
+axes.set_xlim(-0.5, 1.5)
 axes.set_ylabel("test accuracy")
-axes.legend(loc="lower left")
+axes.grid(axis="y")
+figure.legend(loc="outside upper center", ncols=3)
 plt.show()
