@@ -196,3 +196,18 @@ def test_input_that_cannot_be_predicted_is_refused(kaggle, words, message):
     (kaggle / "list.json").write_text("[1]")
     pd.read_csv("test.csv").drop(columns="xgb").to_csv("fewer.csv", index=False)
     assert message in refused(3, "predict", *words)
+
+
+def test_all_models_of_a_library_with_weights_are_a_result(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=600)
+    noise = rng.normal(size=(600, 8))
+    shares = 1 / (1 + np.exp(-(2 * truth[:, None] - 1) * np.linspace(0.3, 1.4, 8) - noise))
+    table = pd.DataFrame(shares, columns=[f"m{i}" for i in range(8)]).assign(target=truth)
+    table.to_csv("oof.csv", index=False)
+    words = ("prune", "--predictions", "oof.csv", "--target", "target", "--scoring", "roc_auc")
+    assert type_in(*words, "-o", "blend.json").code == 0
+    blend = json.loads((tmp_path / "blend.json").read_text())
+    assert len(blend["names"]) == 8
+    assert len(set(blend["weights"])) > 1

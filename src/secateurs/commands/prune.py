@@ -144,7 +144,7 @@ def prune(
     n_kept = len(pruning.member_indices)
     score = problem.scoring.label
     is_refitted = pruning.problem.refitted is not None
-    if not is_refitted:
+    if not is_refitted and pruning.weights is None:  # otherwise all members are a result, too
         size.check_result(
             n_kept, problem.n_members, score, pruning.least_tolerance, pruning.size_reason
         )
