@@ -119,11 +119,15 @@ def compare_with_authors(folder: Path, out_dir: Path) -> list[JsonObject]:
                 seconds = time.process_time() - start
             rows.append(_result_row(case, method, members, seconds, theirs[method]))
     sheet = _comparison_sheet(rows)
+    *headings, _ = sheet.grid.headings
+    numbers = Grid(tuple(headings), tuple(line[:-1] for line in sheet.grid.lines))
+    reasons = [(line[0], line[-1]) for line in sheet.grid.lines if line[-1]]
     page = make_page(
         "The authors' program and this library",
         [html_piece("paragraph", sheet.caption)],
         [
-            PageSection(sheet.title, [score_table_piece(sheet.grid, sheet.title)]),
+            PageSection(sheet.title, [score_table_piece(numbers, sheet.title)]),
+            PageSection("Why selections differ", [html_piece("terms", reasons)]),
             PageSection("Methods that are not here", [html_piece("paragraph", _NOT_HERE)]),
         ],
     )

@@ -29,6 +29,7 @@ from secateurs.paper.claims import (
     judges_claim,
 )
 from secateurs.statistics import binomial_test, paired_difference
+from secateurs.text_format import format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -276,10 +277,8 @@ def _speedup_finding(
     statistic = geometric_mean("speed-up", group_by_data_set(units, speedups))
     by_workers = group_by_data_set([f"{race.n_workers} workers" for race in races], speedups)
     medians = "; ".join(f"{name} {np.median(mine):.2f}" for name, mine in by_workers.items())
-    told = (
-        f"{len(races)} races on {len(set(units))} {'settings' if by_setting else 'data sets'}, "
-        f"{min(speedups):.2f} to {max(speedups):.2f}; medians: {medians}."
-    )
+    n_units = format_count(len(set(units)), "setting" if by_setting else "data set")
+    told = f"{format_count(len(races), 'race')} on {n_units}, {min(speedups):.2f} to {max(speedups):.2f}; medians: {medians}."
     each = [
         {"setting": race.setting_name, "workers": race.n_workers, "speed_up": value}
         for race, value in zip(races, speedups, strict=True)

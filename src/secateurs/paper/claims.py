@@ -71,8 +71,12 @@ class Statistic:
         )
 
     def __str__(self) -> str:
-        low, high = (format_signed(end, 2) for end in (self.low, self.high))
-        return f"{self.name}: {format_signed(self.value, 2)} ({low} to {high})"
+        is_signed = min(self.value, self.low) < 0  # ratios and shares are never negative
+        value, low, high = (
+            format_signed(number, 2) if is_signed else f"{number:.2f}"
+            for number in (self.value, self.low, self.high)
+        )
+        return f"{self.name}: {value} ({low} to {high})"
 
 
 def _format_limit(limit: float) -> str:
