@@ -278,7 +278,8 @@ def _speedup_finding(
     by_workers = group_by_data_set([f"{race.n_workers} workers" for race in races], speedups)
     medians = "; ".join(f"{name} {np.median(mine):.2f}" for name, mine in by_workers.items())
     n_units = format_count(len(set(units)), "setting" if by_setting else "data set")
-    told = f"{format_count(len(races), 'race')} on {n_units}, {min(speedups):.2f} to {max(speedups):.2f}; medians: {medians}."
+    n_races, ends = format_count(len(races), "race"), (min(speedups), max(speedups))
+    told = f"{n_races} on {n_units}, {ends[0]:.2f} to {ends[1]:.2f}; medians: {medians}."
     each = [
         {"setting": race.setting_name, "workers": race.n_workers, "speed_up": value}
         for race, value in zip(races, speedups, strict=True)
