@@ -1,6 +1,5 @@
 """The data sets: every table of a folder, and data sets that scikit-learn contains or generates."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,24 +82,20 @@ def _drawn(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def parts(table: Table, split: int) -> Parts:
-    """Split samples: 45 % for training, 15 % for validation, the others for testing."""
+    """Split samples: 45 % for training, 15 % for validation, the others for testing.
+
+    Labels are stratified: each class is split on its own.
+    """
     rng = np.random.RandomState(split)
     order = rng.permutation(len(table.X))
-    if not table.is_regression:  # stratified: interleave the classes
-        ranks = np.empty(len(order))
-        for label in np.unique(table.y):
-            rows = order[table.y[order] == label]
-            ranks[rows] = (np.arange(len(rows)) + rng.random()) / len(rows)
-        order = np.argsort(ranks, kind="stable")
-        order = np.concatenate([rng.permutation(part) for part in _dealt(order)])
-    n_train, n_choose = round(0.45 * len(order)), round(0.15 * len(order))
-    train, choose, test = np.split(order, [n_train, n_train + n_choose])
+    groups = [order]
+    if not table.is_regression:
+        groups = [order[table.y[order] == label] for label in np.unique(table.y)]
+    split_groups = [
+        np.split(rows, [round(0.45 * len(rows)), round(0.6 * len(rows))]) for rows in groups
+    ]
+    train, choose, test = (
+        rng.permutation(np.concatenate(part)) for part in zip(*split_groups, strict=True)
+    )
     most = max(300, min(_MOST_TRAINED, _MOST_CELLS // table.X.shape[1]))
     return Parts(train[:most], choose[:_MOST_CHOSEN], test[:_MOST_TESTED])
-
-
-def _dealt(order: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield three parts of an order, 9 : 3 : 8, each spaced evenly along it."""
-    place = np.arange(len(order)) * 7 % 20
-    for low, high in ((0, 9), (9, 12), (12, 20)):
-        yield order[(place >= low) & (place < high)]
