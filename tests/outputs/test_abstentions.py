@@ -303,7 +303,7 @@ def test_a_missing_value_is_the_mean_of_the_target(seed, keep):
     mean_error = ((filled[:, members].mean(axis=1) - y) ** 2).mean()
     assert pruner.objective_ == pytest.approx(mean_error, rel=1e-5, abs=1e-9)
     mean = np.ma.filled(values[:, members].mean(axis=1), y.mean())
-    assert predictions.average(members) == pytest.approx(mean, rel=1e-6)
+    assert predictions.average(members) == pytest.approx(mean, rel=1e-6, abs=1e-7)  # fixed point
     for scoring in ("neg_mean_squared_error", "neg_mean_absolute_error", "r2", "neg_max_error"):
         selection = make_pruner("caruana", keep=keep, scoring=scoring).fit(predictions)
         by_curve = score_curve(
@@ -401,7 +401,8 @@ def renamed(draw):
     return votes, mask, y, rng.permutation(n_classes)
 
 
-@pytest.mark.parametrize("name", METHODS)
+# The folds of ParetoCOMEP follow the order of the classes (docs/decisions/0005).
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "pcomep"])
 @given(case=renamed(), keep=st.integers(1, 3))
 def test_names_and_order_of_classes_do_not_matter(name, case, keep):
     votes, mask, y, order = case

@@ -126,8 +126,11 @@ class ParetoCOMEP(BasePruner):
 
 
 def _best_trade_off(votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
-    """Return the trade-off with the best cross-validated accuracy."""
-    folds = split_vote_folds(_sorted_samples(votes), rng)
+    """Return the trade-off with the best cross-validated accuracy; 0 for too few samples."""
+    samples = _sorted_samples(votes)
+    if samples.n_samples < 2:  # samples without any vote are left out
+        return 0.0
+    folds = split_vote_folds(samples, rng)
     cached_front = cache(lambda training: _pareto_front(training, n_keep))
 
     def accuracy_at_trade_off(trade_off: float) -> float:
