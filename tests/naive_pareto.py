@@ -60,9 +60,50 @@ def at_trade_off(sets, t):
     return list(sets[best({p: -abs(s[2] - target) for p, s in enumerate(sets)})][0])
 
 
-def fifths(y, rng):
+def class_places(votes, y, labels):
+    """The place of each class: by its rows, then by the votes for it, then by the other classes.
+
+    Of classes that are still alike, the first one comes first.
+    """
+    place = dict.fromkeys(labels, 0)
+    while len(set(place.values())) < len(labels):
+        before = len(set(place.values()))
+        told = []
+        for row, true in zip(votes, y):
+            right = [2 if v is None else int(v == true) for v in row]
+            told.append((right, place[true], [place.get(v, len(labels)) for v in row]))
+        place = ranked(
+            {c: (place[c], sorted(t for t, true in zip(told, y) if true == c)) for c in labels}
+        )
+        if len(set(place.values())) < len(labels):
+            given = {
+                c: sorted(
+                    (t, told[n])
+                    for n, row in enumerate(votes)
+                    for t in all_members(votes)
+                    if row[t] == c
+                )
+                for c in labels
+            }
+            place = ranked({c: (place[c], given[c]) for c in labels})
+        if len(set(place.values())) == before:
+            tied = min(p for p in place.values() if list(place.values()).count(p) > 1)
+            first = next(c for c in labels if place[c] == tied)
+            place = ranked({c: (place[c], c != first) for c in labels})
+    return place
+
+
+def ranked(keys):
+    """The place of each key among the different keys."""
+    different = sorted(
+        key for n, key in enumerate(keys.values()) if key not in list(keys.values())[:n]
+    )
+    return {c: different.index(key) for c, key in keys.items()}
+
+
+def fifths(y, rng, places):
     """Rows dealt in turn to five parts, classes together and in random order within."""
-    shuffled = sorted((int(n) for n in rng.permutation(len(y))), key=lambda n: y[n])
+    shuffled = sorted((int(n) for n in rng.permutation(len(y))), key=lambda n: places[y[n]])
     n_parts = min(5, len(y))
     return [sorted(shuffled[part::n_parts]) for part in range(n_parts)]
 
@@ -79,12 +120,12 @@ def pareto_comep(votes, y, keep, rng):
     if len(whole) == 1:
         return list(whole[0][0])
     labels = sorted({*y, *(label for row in votes for label in row if label is not None)})
-    places = {label: place for place, label in enumerate([*labels, None])}  # gaps come last
+    places = class_places(votes, y, labels) | {None: len(labels)}  # gaps come last
     rows = [n for n in range(len(y)) if any(label is not None for label in votes[n])]
-    rows.sort(key=lambda n: (y[n], [places[label] for label in votes[n]]))
+    rows.sort(key=lambda n: [places[label] for label in [y[n], *votes[n]]])
     votes, y = [list(votes[n]) for n in rows], [y[n] for n in rows]
     wrong = dict.fromkeys([t / 10 for t in range(11)], 0)
-    for held_out in fifths(y, rng):
+    for held_out in fifths(y, rng, places):
         others = [n for n in range(len(y)) if n not in held_out]
         part = front([votes[n] for n in others], [y[n] for n in others], keep)
         for t in wrong:

@@ -401,8 +401,7 @@ def renamed(draw):
     return votes, mask, y, rng.permutation(n_classes)
 
 
-# The folds of ParetoCOMEP follow the order of the classes (docs/decisions/0005).
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "pcomep"])
+@pytest.mark.parametrize("name", METHODS)
 @given(case=renamed(), keep=st.integers(1, 3))
 def test_names_and_order_of_classes_do_not_matter(name, case, keep):
     votes, mask, y, order = case

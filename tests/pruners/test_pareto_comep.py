@@ -128,6 +128,23 @@ def test_rows_in_any_order_and_rows_without_votes_change_nothing():
         assert other.trade_off_ == expected.trade_off_
 
 
+@given(st.integers(2, 5), st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_ranks_of_classes_follow_the_samples_and_not_the_codes(
+    n_classes, n_members, n_samples, seed
+):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_classes, size=n_samples)
+    codes = rng.integers(n_classes + 1, size=(n_members, n_samples))  # the last one: missing
+    order = rng.permutation(n_classes)
+    tables = []
+    for names in (np.arange(n_classes), order):
+        y, votes = names[truth], np.append(names, n_classes)[codes]
+        ranks = np.append(_pareto_comep.class_ranks(y, votes, n_classes), n_classes)
+        assert sorted(ranks.tolist()) == list(range(n_classes + 1))
+        tables.append(sorted(ranks[np.vstack([y, votes])].T.tolist()))
+    assert tables[0] == tables[1]
+
+
 def test_missing_votes_compare_members_where_both_have_one():
     case = plain(6, 60, 3)
     mask = np.random.default_rng(1).random((60, 6)) < 0.25

@@ -14,7 +14,7 @@ from secateurs.measures.pair_measure import Floats
 from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives import TDAS, PairObjective
 from secateurs.outputs.missing_answers import first_members, with_valid_first
-from secateurs.outputs.stratified_folds import cross_validated_accuracy, split_vote_folds
+from secateurs.outputs.stratified_folds import cross_validated_accuracy, stratified_fold_indices
 from secateurs.outputs.votes import Votes
 from secateurs.pruners import _pareto_kernels
 from secateurs.pruners._comep import (
@@ -34,6 +34,7 @@ _WEIGHTS = _TRADE_OFFS = np.arange(11) / 10
 _MOST_SETS = 10_000  # up to this number all sets are compared, which is exact
 _MOST_SWAPS = 1 << 20  # bounds the time of a search: the number of swaps that are evaluated
 _MOST_CELLS = 1 << 18  # bounds the memory of the distances of one block of sets to 2 MB
+_MOST_RANKINGS = 100  # bounds the time if hundreds of classes are equal; the first comes first then
 _NEAR_ZERO = 1e-9  # distances of equal votes are below this, in spite of rounding
 _NO_FLOOR = -1e300  # below any diversity
 _N_FLOORS = 1024  # 8 KB, which stays in the first-level cache; a front has a few hundred sets
@@ -87,8 +88,8 @@ class ParetoCOMEP(BasePruner):
     -----
     Of several sets that are equal in both sums, the front contains the lexicographically first set
     that was found. All n²/2 pairs of members are compared; `EPFD` with this pruner compares only
-    the pairs within its groups. Neither the order of the samples nor samples without any vote
-    change the result.
+    the pairs within its groups. Neither the order of the samples, nor samples without any vote, nor
+    the order of the classes change the result, except that tied votes go to the lowest class.
 
     References
     ----------
@@ -127,10 +128,7 @@ class ParetoCOMEP(BasePruner):
 
 def _best_trade_off(votes: Votes, n_keep: int, rng: np.random.RandomState) -> float:
     """Return the trade-off with the best cross-validated accuracy; 0 for too few samples."""
-    samples = _sorted_samples(votes)
-    if samples.n_samples < 2:  # samples without any vote are left out
-        return 0.0
-    folds = split_vote_folds(samples, rng)
+    folds = _invariant_folds(votes, rng)
     cached_front = cache(lambda training: _pareto_front(training, n_keep))
 
     def accuracy_at_trade_off(trade_off: float) -> float:
@@ -140,15 +138,85 @@ def _best_trade_off(votes: Votes, n_keep: int, rng: np.random.RandomState) -> fl
 
         return cross_validated_accuracy(folds, select_members)
 
-    return float(max(_TRADE_OFFS, key=accuracy_at_trade_off))
+    return float(max(_TRADE_OFFS, key=accuracy_at_trade_off)) if folds else 0.0
 
 
-def _sorted_samples(votes: Votes) -> Votes:
-    """Return the samples with a vote, sorted by true label and votes."""
+def _invariant_folds(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:
+    """Return folds that depend neither on the order of the samples nor on that of the classes.
+
+    Samples without any vote are left out. There are no folds if fewer than two samples are left.
+    """
     codes = votes.packed.decode()
-    _, ranks = np.unique(np.vstack([votes.truth, codes]), axis=1, return_inverse=True)
-    order = np.argsort(ranks.ravel(), kind="stable")
-    return votes.rows(order[(codes[:, order] < votes.n_classes).any(axis=0)])
+    ranks = np.append(class_ranks(votes.truth, codes, votes.n_classes), votes.n_classes)
+    table = ranks[np.vstack([votes.truth, codes])]
+    order = np.argsort(_row_ids(table.T), kind="stable")
+    order = order[(codes[:, order] < votes.n_classes).any(axis=0)]
+    if len(order) < 2:
+        return []
+    return [
+        (votes.rows(order[training]), votes.rows(order[held_out]))
+        for training, held_out in stratified_fold_indices(table[0, order], rng)
+    ]
+
+
+def class_ranks(truth: Array, codes: Array, n_classes: int) -> IndexArray:
+    """Return ranks of the classes that depend on the samples, but not on the order of the classes.
+
+    A class is ranked by its samples: which members are right about each, wrong, or have no vote.
+    Classes that are equal in this are ranked by the samples on which members vote for them, then by
+    the ranks of the other classes in all these samples, until no more classes can be distinguished.
+    The first of the remaining equal classes is then ranked before the others: exchanging them
+    hardly ever changes anything, except the names of the classes.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (n_samples,)
+        Codes of the true classes.
+    codes : ndarray of shape (n_members, n_samples)
+        Codes of the votes; ``n_classes`` for a missing vote.
+    n_classes : int
+        Number of classes.
+    """
+    outcomes = np.where(codes == n_classes, 2, codes == truth)
+    ranks, n_ranks = np.zeros(n_classes, dtype=np.intp), 1
+    for _ in range(_MOST_RANKINGS):
+        with_missing = np.append(ranks, n_classes)
+        samples = _row_ids(np.vstack([outcomes, with_missing[truth], with_missing[codes]]).T)
+        ranks = _refined_ranks(ranks, truth, samples)
+        if ranks.max() + 1 < n_classes:
+            votes = samples + np.arange(len(codes))[:, None] * (samples.max() + 1)
+            ranks = _refined_ranks(ranks, codes.ravel(), votes.ravel())
+        if ranks.max() + 1 == n_classes:
+            break
+        if ranks.max() + 1 == n_ranks:
+            first_tied = np.flatnonzero(np.bincount(ranks) > 1)[0]
+            ranks[ranks > first_tied] += 1
+            ranks[np.flatnonzero(ranks == first_tied)[1:]] += 1
+        n_ranks = int(ranks.max()) + 1
+    return np.argsort(np.argsort(ranks, kind="stable"))
+
+
+def _refined_ranks(ranks: IndexArray, codes: Array, items: IndexArray) -> IndexArray:
+    """Return ranks of the classes; equal classes are ranked by the sorted items with their code."""
+    order = np.lexsort((items, codes))
+    bounds = np.searchsorted(codes[order], np.arange(len(ranks) + 1))
+    sorted_items = items[order].astype(">u8")  # the highest byte first, to compare them as bytes
+    keys = [
+        (rank, sorted_items[start:stop].tobytes())
+        for rank, start, stop in zip(ranks, bounds[:-1], bounds[1:], strict=True)
+    ]
+    rank_of_key = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return np.array([rank_of_key[key] for key in keys], dtype=np.intp)
+
+
+def _row_ids(table: IndexArray) -> IndexArray:
+    """Return the rank of each row of a table; equal rows have the same rank."""
+    return np.unique(_as_raw_bytes(table), return_inverse=True)[1].ravel()
+
+
+def _as_raw_bytes(table: IndexArray) -> Array:
+    """Return each row as one item. With the highest byte first, items sort quickly and as rows."""
+    return np.ascontiguousarray(table, dtype=">u4").view(f"V{4 * table.shape[1]}").ravel()
 
 
 def _front_index(front: Array, trade_off: float) -> int:
@@ -274,9 +342,7 @@ class _SetSums:
 
 def _undominated_sets(sets: Sets, sums: Sums) -> tuple[Sets, Sums]:
     """Return the front of some sets, and its sums; of equal sets the first by its members."""
-    # Numbers with the highest byte first sort as raw bytes, which is fast.
-    rows = np.ascontiguousarray(sets, dtype=">u4").view(f"V{4 * sets.shape[1]}").ravel()
-    _, distinct = np.unique(rows, return_index=True)
+    _, distinct = np.unique(_as_raw_bytes(sets), return_index=True)
     relevance, diversity = sums
     front = distinct[_undominated_indices(relevance[distinct], diversity[distinct])]
     return sets[front], (relevance[front], diversity[front])
