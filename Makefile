@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests nightly uncompiled oldest audit soak docs reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests nightly uncompiled oldest oracle audit soak docs reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method and write the report"
@@ -14,6 +14,7 @@ help:
 	@echo "make nightly          all tests, with many more random examples"
 	@echo "make docs             build and test the documentation (docs/_build/html)"
 	@echo "make oldest           tests with the oldest versions of the dependencies"
+	@echo "make oracle           compare ensemble selection with AutoGluon's"
 	@echo "make audit            advisories and licences of the dependencies (needs pypi.org, not a mirror)"
 	@echo "make soak             inject faults for ten minutes (SOAK_MINUTES=60 for an hour)"
 	@echo "make reproduce-quick  the paper's tables and figures at small scale, into reproduction-quick/"
@@ -84,6 +85,14 @@ oldest: $(VENV)-oldest/.tested
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-oldest)/numba $(VENV)-oldest/bin/python -m pytest --quiet --numprocesses=2 --dist=worksteal \
 	    --hypothesis-profile=few $(OLDEST_TESTS)
 
+# AutoGluon's ensemble selection, without what else AutoGluon depends on.
+$(VENV)-autogluon/.installed: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --no-deps --target $(VENV)-autogluon autogluon.core==1.6.3 autogluon.common==1.6.3
+	@touch $@
+
+oracle: $(VENV)-autogluon/.installed
+	SECATEURS_AUTOGLUON=$(VENV)-autogluon $(BIN)/python -m pytest --quiet tests/pruners/test_autogluon.py
+
 # Only the versions in constraints.txt are checked, because users do not install the test dependencies. The metadata of
 # skops lack its licence, which is MIT.
 $(VENV)-audit/.installed:
@@ -108,6 +117,6 @@ benchmarks: $(VENV)/.tested
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit $(VENV)-autogluon .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	rm -rf docs/_build docs/api docs/gallery docs/methods/drawn
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
