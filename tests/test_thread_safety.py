@@ -1,5 +1,6 @@
 """The public API from 16 threads that take turns as often as Python allows."""
 
+import io
 import os
 import signal
 import subprocess
@@ -33,9 +34,10 @@ from secateurs import (
 )
 from secateurs.benchmarking.pictures import Picture, render_picture
 from secateurs.exceptions import SecateursWarning
+from secateurs.persistence.atomic_files import check_array_header, load_array
 from secateurs.pruners import BasePruner
 from secateurs.search import Choice
-from secateurs.thread_safety import ForkSafeLock, record_warnings
+from secateurs.thread_safety import ForkSafeLock, array_header_lock, record_warnings
 
 N_THREADS = 16
 X, Y = load_iris(return_X_y=True)
@@ -203,6 +205,23 @@ def test_other_threads_keep_their_filters_while_one_records(action):
             done.set()
         assert recorded.result() == []
     assert len(shown) == (action == "always")
+
+
+@pytest.mark.parametrize("read", [load_array, lambda file: check_array_header(file, file.n_bytes)])
+def test_headers_of_arrays_are_parsed_by_one_thread_at_a_time(read):
+    class ArrayFile(io.BytesIO):
+        """A file that records whether the lock was held while it was read."""
+
+        def read(self, *size):
+            self.was_locked = array_header_lock._lock.locked()
+            return super().read(*size)
+
+    file = ArrayFile()
+    np.save(file, np.arange(3))
+    file.n_bytes = file.tell()
+    file.seek(0)
+    read(file)
+    assert file.was_locked
 
 
 def test_figures_of_threads_are_those_of_one(frequent_switches):

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from secateurs import __version__
 from secateurs.exceptions import describe_error
 from secateurs.outputs.store_base import EncodedPredictions, Store
-from secateurs.persistence.atomic_files import write_file
-from secateurs.thread_safety import array_header_lock
+from secateurs.persistence.atomic_files import load_array, write_file
 
 
 class Checkpoints:
@@ -47,10 +46,7 @@ class Checkpoints:
     def read_array(self, name: str) -> NDArray[np.float64] | None:
         """Return a finished array, None if it is missing."""
         content = self._read_bytes(f"{name}.npy")
-        if content is None:
-            return None
-        with array_header_lock:
-            return np.load(io.BytesIO(content), allow_pickle=False)
+        return None if content is None else load_array(io.BytesIO(content))
 
     def _read_bytes(self, name: str) -> bytes | None:
         """Return the content of a finished part; None if it is missing or its checksum is wrong."""

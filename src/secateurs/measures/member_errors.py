@@ -16,8 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from secateurs.measures.pair_measure import Counts, Floats, safe_divide
-from secateurs.measures.pairwise_measures import n_agreed
-from secateurs.outputs import code_kernels, prediction_kernels
+from secateurs.outputs import prediction_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -28,7 +27,6 @@ from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
-from secateurs.outputs.vote_packing import CodeMatrix
 from secateurs.outputs.votes import BaseVotes, Votes
 from secateurs.typing import Array, MemberIndices
 
@@ -104,28 +102,17 @@ class VoteErrors(MemberErrors[Votes]):
         for members in votes.oracle.member_blocks(first, others.n_members):
             if members.start < last:
                 columns = slice(members.start, min(members.stop, last))
-                agreed, counts = _agreement_counts(votes, others, columns)
+                pairs = votes.agreement_counts(others, columns)
                 oracle_tables = votes.oracle.joint_counts_of(oracle, columns)
                 both_right, both_wrong = oracle_tables[..., 0, 0], oracle_tables[..., 1, 1]
                 # A product is 1 if both are wrong, 2 if with the same label, and otherwise 0.
-                blocks.append(ErrorProducts(agreed - both_right + both_wrong, counts))
+                products = pairs["n_agreed"] - both_right + both_wrong
+                blocks.append(ErrorProducts(products, pairs["n_common"]))
         return ErrorProducts.concatenate_blocks(blocks)
 
     def member_predictions(self, members: MemberIndices) -> Votes:
         """Return the votes of some members."""
         return self._votes.take(members)
-
-
-def _agreement_counts(votes: Votes, others: Votes, block: slice) -> tuple[Counts, Counts]:
-    """Count the equal labels of other members and a block of members, and their common samples."""
-    if isinstance(votes.packed, CodeMatrix):  # for many classes, without tables of classes²
-        shape = others.n_members, len(range(*block.indices(votes.n_members)))
-        agreed, counts = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        codes = others.packed.decode(), votes.packed.decode(block)
-        code_kernels.count_agreed(*codes, votes.n_labels, agreed, counts)
-        return agreed, counts
-    tables = votes.joint_counts_of(others, block)
-    return n_agreed(tables), tables.sum(axis=(-2, -1))
 
 
 class PredictionErrors(MemberErrors[Predictions]):

@@ -59,9 +59,10 @@ class PairMeasure:
     Parameters
     ----------
     formula : callable
-        Function of count tables, which are passed by name: ``labels``, the tables of label pairs
-        (…, classes, classes), and ``oracle``, the tables of correct (0) and wrong (1) votes, which
-        need the true labels. It must work on arrays of tables.
+        Function of counts, which are passed by name: ``labels``, the tables of label pairs
+        (…, classes, classes); ``n_common``, ``n_agreed`` and ``by_chance``, which need no such
+        tables (see `Votes.agreement_counts`); and ``oracle``, the tables of correct (0) and wrong
+        (1) votes, which need the true labels. It must work on arrays of counts.
     """
 
     def __init__(self, formula: Callable[..., Floats]) -> None:
@@ -123,10 +124,13 @@ class PairMeasure:
 
     def _block_values(self, votes: Votes, rows: slice, columns: slice) -> Floats:
         """Return the measure for pairs of members, from their tables of counts."""
-        tables = {}
-        if "labels" in self._table_names:
+        names, tables = self._table_names, {}
+        if "labels" in names:
             tables["labels"] = votes.joint_counts(rows, columns)
-        if "oracle" in self._table_names:
+        if "n_agreed" in names:
+            members = votes.take(range(rows.start, rows.stop))
+            tables |= votes.agreement_counts(members, columns, by_chance="by_chance" in names)
+        if "oracle" in names:
             tables["oracle"] = votes.oracle.joint_counts(rows, columns)
         return self._formula(**tables)
 

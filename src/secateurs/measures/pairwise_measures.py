@@ -11,11 +11,6 @@ from secateurs.measures.pair_measure import Counts, Floats, PairMeasure, safe_di
 from secateurs.outputs.votes import Votes
 
 
-def n_agreed(labels: Counts) -> Counts:
-    """Count the samples on which two members predict the same label."""
-    return np.trace(labels, axis1=-2, axis2=-1)
-
-
 def _n_samples(table: Counts) -> Counts:
     return table.sum(axis=(-2, -1))
 
@@ -35,7 +30,7 @@ def _undefined_value(oracle: Counts) -> Floats:
 
 
 @PairMeasure
-def disagreement(labels: Counts) -> Floats:
+def disagreement(n_common: Counts, n_agreed: Counts) -> Floats:
     """Fraction of samples on which two members predict different labels.
 
     Larger is more diverse. For two classes it equals `oracle_disagreement`.
@@ -52,8 +47,7 @@ def disagreement(labels: Counts) -> Floats:
     >>> disagreement([0, 1, 2, 0], [0, 1, 1, 1])
     0.5
     """
-    n_samples = _n_samples(labels)
-    return _fraction_of_samples(n_samples - n_agreed(labels), n_samples)
+    return _fraction_of_samples(n_common - n_agreed, n_common)
 
 
 @PairMeasure
@@ -134,7 +128,7 @@ def double_fault(oracle: Counts) -> Floats:
 
 
 @PairMeasure
-def same_fault(labels: Counts, oracle: Counts) -> Floats:
+def same_fault(n_common: Counts, n_agreed: Counts, oracle: Counts) -> Floats:
     """Fraction of samples on which both members predict the same wrong label.
 
     Smaller is more diverse. It is at most `double_fault`, and equal to it for two classes.
@@ -149,13 +143,7 @@ def same_fault(labels: Counts, oracle: Counts) -> Floats:
     >>> same_fault([0, 1, 2, 1], [0, 1, 1, 1], [0, 1, 0, 0])
     0.25
     """
-    return _fraction_of_samples(n_agreed(labels) - _oracle_cells(oracle)[0], _n_samples(labels))
-
-
-def kappa_from_counts(n_samples: Counts, agreed: Counts, by_chance: Counts) -> Floats:
-    """Return Cohen's κ from counts of samples, of equal labels, and of labels equal by chance."""
-    # Numerator and denominator are exact integers, so that equal values are equal floats.
-    return safe_divide(n_samples * agreed - by_chance, n_samples**2 - by_chance, 1.0)
+    return _fraction_of_samples(n_agreed - _oracle_cells(oracle)[0], n_common)
 
 
 def kappa_with_truth(votes: Votes) -> Floats:
@@ -166,11 +154,12 @@ def kappa_with_truth(votes: Votes) -> Floats:
         truth_sizes = np.stack(
             [np.bincount(votes.truth[has_vote], minlength=votes.n_classes) for has_vote in present]
         )
-    return kappa_from_counts(votes.n_voted, votes.n_right, (votes.sizes * truth_sizes).sum(axis=1))
+    by_chance = (votes.sizes * truth_sizes).sum(axis=1)
+    return kappa.of_counts(n_common=votes.n_voted, n_agreed=votes.n_right, by_chance=by_chance)
 
 
 @PairMeasure
-def kappa(labels: Counts) -> Floats:
+def kappa(n_common: Counts, n_agreed: Counts, by_chance: Counts) -> Floats:
     """Cohen's κ of two members' labels, for any number of classes [1]_.
 
     Agreement beyond chance: (Θ₁ − Θ₂) / (1 − Θ₂), where Θ₁ is the fraction of equal labels, and Θ₂
@@ -193,8 +182,8 @@ def kappa(labels: Counts) -> Floats:
     >>> kappa(["a", "a", "b", "b"], ["a", "b", "b", "b"])
     0.5
     """
-    by_chance = (labels.sum(axis=-1) * labels.sum(axis=-2)).sum(axis=-1)
-    return kappa_from_counts(_n_samples(labels), n_agreed(labels), by_chance)
+    # Numerator and denominator are exact integers, so that equal values are equal floats.
+    return safe_divide(n_common * n_agreed - by_chance, n_common**2 - by_chance, 1.0)
 
 
 @PairMeasure

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from secateurs.measures.pairwise_measures import n_agreed
-from secateurs.outputs.votes import Votes
+from secateurs.outputs.votes import Votes, count_agreed
 from secateurs.typing import Array
 
 _BITS = 128  # binary places of √(8u): far more than are needed to compare sums of signatures
@@ -77,7 +76,7 @@ class MarginDistance:
         self._signature_total += int(self._signature_sums[member])
         self._n_selected += 1
         tables = self._oracle.joint_counts([member])[0]
-        self._inner_products += 2 * n_agreed(tables) - tables.sum(axis=(-2, -1))
+        self._inner_products += 2 * count_agreed(tables) - tables.sum(axis=(-2, -1))
 
     def as_distances(self, values: list[Fraction]) -> Array:
         """Convert values to distances."""

@@ -18,11 +18,10 @@ from secateurs.measures.information import (
     relevance_to_truth,
 )
 from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
-from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs import bit_kernels
 from secateurs.outputs.missing_answers import first_members
-from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
+from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes, count_agreed
 from secateurs.typing import Array, BoolArray, MemberIndices
 
 
@@ -165,7 +164,7 @@ class TDAS(PairObjective):
         # If missing votes are left out, entropies are over the samples that both members predict.
         diversity = nvi.of_counts(labels=tables)
         return self._combine(
-            diversity, first, second, n_agreed(tables) == tables.sum(axis=(-2, -1))
+            diversity, first, second, count_agreed(tables) == tables.sum(axis=(-2, -1))
         )
 
     def _tdac_from_codes(self, codes: Array, first: Profile, members: slice) -> Floats:

@@ -222,7 +222,9 @@ class VoteError:
 
     def error_rates(self, values: ArrayLike) -> Floats:
         """Convert values to error rates."""
-        rates = -np.asarray(values) / (self.units_per_error * self._n_samples)
+        # NumPy converts integers of more than 64 bits to floats unless both sides are objects.
+        dtype = object if self._exact_dtype is object else None
+        rates = -np.asarray(values, dtype=dtype) / (self.units_per_error * self._n_samples)
         return np.asarray(rates, dtype=float)  # a single huge integer gives a number, not an array
 
     def _count_votes(self, member: int, step: int) -> None:

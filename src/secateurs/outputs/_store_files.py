@@ -15,8 +15,8 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from secateurs.exceptions import InputError, describe_error, reading_file
-from secateurs.persistence.atomic_files import sync_folder, write_array, write_file
-from secateurs.thread_safety import ForkSafeLock, array_header_lock
+from secateurs.persistence.atomic_files import load_array, sync_folder, write_array, write_file
+from secateurs.thread_safety import ForkSafeLock
 from secateurs.typing import Array, BoolArray, IndexArray, JsonObject
 
 StrPath = str | os.PathLike[str]
@@ -83,8 +83,7 @@ def read_array(folder: Path, meta: JsonObject, name: str) -> Array | None:
         return None
     file = folder / f"{name}.npy"
     with reading_file(file):
-        with array_header_lock:
-            array: Array = np.load(file, allow_pickle=False)
+        array = load_array(file)
         if zlib.crc32(array.tobytes()) != meta["crc32"][name]:
             raise InputError(_DAMAGED)
     if name == "names":

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from secateurs.exceptions import InputError, reading_file
 from secateurs.outputs._store_files import (
@@ -27,8 +26,7 @@ from secateurs.outputs._store_files import (
     tile_lock,
 )
 from secateurs.outputs.vote_packing import copy_member_cells
-from secateurs.persistence.atomic_files import write_array
-from secateurs.thread_safety import array_header_lock
+from secateurs.persistence.atomic_files import load_array, write_array
 from secateurs.typing import Array, IndexArray, MemberIndices
 
 
@@ -155,8 +153,7 @@ class TileFolder(ABC):
 
     def _map_tile(self, tile: int) -> Array:
         """Map the file of a tile into memory, and check its shape."""
-        with array_header_lock:
-            cells: Array = np.asarray(open_memmap(self._tile_path(tile), mode="r"))
+        cells: Array = np.asarray(load_array(self._tile_path(tile), mmap_mode="r"))
         template = self._cell_template
         shape = (len(self.members_of(tile)), *template.shape[1:])
         if cells.shape != shape or cells.dtype != template.dtype:

@@ -22,6 +22,29 @@ def count_agreed(codes, others, n_classes, agreed, common):
 
 
 @kernel
+def count_agreed_by_chance(codes, others, n_classes, expected):
+    """Sum for each pair of members the products of their numbers of votes for each class.
+
+    Only samples that both members predict are counted, as in `count_agreed`.
+    """
+    first = np.zeros(n_classes, dtype=np.int64)
+    second = np.zeros(n_classes, dtype=np.int64)
+    for i in range(codes.shape[0]):
+        for j in range(others.shape[0]):
+            first[:] = 0
+            second[:] = 0
+            for sample in range(codes.shape[1]):
+                label, other = codes[i, sample], others[j, sample]
+                if label < n_classes and other < n_classes:
+                    first[label] += 1
+                    second[other] += 1
+            total = 0
+            for label in range(n_classes):
+                total += first[label] * second[label]
+            expected[i, j] = total
+
+
+@kernel
 def _sort_in_place(labels):
     """Sort labels; few labels by insertion, which takes a third of the time of NumPy's sort."""
     if labels.size > 16:

@@ -333,15 +333,21 @@ def flip_each(  # noqa: PLR0912, PLR0917
                 near[n_near] = sample
                 changes[0, n_near, n_classes] = changes[1, n_near, n_classes] = 0  # a missing vote
                 for label in range(n_classes):
-                    for side in range(2):
-                        change = np.int64(0)
-                        if tally[sample, label] >= top - 1:
-                            step = -1 if side else 1
-                            tally[sample, label] += step
-                            after = weights[count_tied_classes(tally, sample, y[sample])]
-                            tally[sample, label] -= step
-                            change = repeats[sample] * (after - before)
-                        changes[side, n_near, label] = change
+                    is_true, votes = label == y[sample], tally[sample, label]
+                    # Classes tied with the true class after one more vote, and one vote less. They
+                    # are not counted again for each label, which would take classes² steps.
+                    added = removed = n_tied if of_truth == top else 0
+                    if votes == top:
+                        added = 1 if is_true else 0
+                        if n_tied > 1:
+                            removed = n_tied - 1 if of_truth == top and not is_true else 0
+                        else:  # the runners-up tie with the former winner
+                            has_tied = is_true or of_truth == top - 1
+                            removed = n_rivals if has_tied else 0
+                    elif votes == top - 1:
+                        added = n_tied + 1 if is_true or of_truth == top else 0
+                    changes[0, n_near, label] = repeats[sample] * (weights[added] - before)
+                    changes[1, n_near, label] = repeats[sample] * (weights[removed] - before)
                 n_near += 1
         best, most = -1, np.int64(-2)
         for member in range(n_members):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes
-from secateurs.outputs import label_coding, vote_kernels
+from secateurs.outputs import code_kernels, label_coding, vote_kernels
 from secateurs.outputs.input_checks import (
     as_label_column,
     check_code_range,
@@ -30,6 +30,7 @@ from secateurs.outputs.label_coding import (
 from secateurs.outputs.missing_answers import check_missing_rule, most_frequent_class
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
+    CodeMatrix,
     CountBuffer,
     PackedVotes,
     empty_packed_votes,
@@ -357,6 +358,31 @@ class Votes(BaseVotes):
             others.packed.joint_counts(self._select_packed(block), _BUFFER)
         )
 
+    def agreement_counts(
+        self, others: Votes, block: slice, by_chance: bool = False
+    ) -> dict[str, NDArray[np.int64]]:
+        """Count equal labels for the members of other votes and a block of these members.
+
+        Returns arrays (others, block): ``n_common``, the samples that both members vote on,
+        ``n_agreed``, those with equal labels, and, if ``by_chance``, the sums of the products of
+        their numbers of votes for each label.
+        """
+        if not isinstance(self.packed, CodeMatrix):
+            tables = self.joint_counts_of(others, block)
+            counts = {"n_common": tables.sum(axis=(-2, -1)), "n_agreed": count_agreed(tables)}
+            if by_chance:
+                counts["by_chance"] = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1)
+            return counts
+        # For many classes, without tables of classes².
+        codes = others.packed.decode(), self.packed.decode(block)
+        shape = others.n_members, len(codes[1])
+        counts = {name: np.empty(shape, dtype=np.int64) for name in ("n_common", "n_agreed")}
+        code_kernels.count_agreed(*codes, self.n_labels, counts["n_agreed"], counts["n_common"])
+        if by_chance:
+            counts["by_chance"] = np.empty(shape, dtype=np.int64)
+            code_kernels.count_agreed_by_chance(*codes, self.n_labels, counts["by_chance"])
+        return counts
+
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes for each class: (samples, classes)."""
         tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
@@ -489,8 +515,8 @@ class Votes(BaseVotes):
         if n_cells > _MOST_CELLS:
             raise InputError(
                 f"Counts by pairs of {self.n_classes:,} classes need {format_bytes(8 * n_cells)} "
-                f"here, more than {format_bytes(8 * _MOST_CELLS)}. Use a method without them: "
-                "best, uwa, re, comp, joint or comep. Or merge rare classes."
+                f"here, more than {format_bytes(8 * _MOST_CELLS)}. Use a measure without them: "
+                "kappa or disagreement. Or merge rare classes."
             )
 
     def _drop_missing_counts(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -508,6 +534,11 @@ class Votes(BaseVotes):
         packed.make_read_only()
         y = None if self.y is None else encode_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
+
+
+def count_agreed(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the samples with equal labels in tables of label pairs (…, classes, classes)."""
+    return np.trace(tables, axis1=-2, axis2=-1)
 
 
 def empty_count_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:

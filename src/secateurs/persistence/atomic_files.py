@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import numpy as np
 from numpy.lib import format as npy
 
 from secateurs.exceptions import InputError, describe_error
+from secateurs.thread_safety import array_header_lock
 from secateurs.typing import Array, JsonObject
 
 
@@ -51,6 +52,12 @@ def write_array(path: Path, array: Array, lasting: bool = True) -> None:
     with new_file(path, lasting) as handle:
         npy.write_array_header_1_0(handle, npy.header_data_from_array_1_0(contiguous))
         handle.write(contiguous.data)
+
+
+def load_array(file: Path | IO[bytes], mmap_mode: Literal["r"] | None = None) -> Array:
+    """Read an array from an `.npy` file, without pickle; other threads may do the same."""
+    with array_header_lock:
+        return np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
 
 
 def write_file(path: Path, content: bytes, lasting: bool = True, force: bool = True) -> None:
@@ -96,7 +103,8 @@ def check_array_header(handle: IO[bytes], n_bytes: int) -> tuple[int, ...]:
     """
     is_version_1 = npy.read_magic(handle) == (1, 0)
     read_header = npy.read_array_header_1_0 if is_version_1 else npy.read_array_header_2_0
-    shape, _, dtype = read_header(handle)
+    with array_header_lock:
+        shape, _, dtype = read_header(handle)
     if dtype.hasobject:
         raise InputError(
             "has an array of Python objects, which only pickle reads. Convert text with "

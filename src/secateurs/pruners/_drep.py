@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from secateurs.measures.pair_measure import safe_divide
-from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives import VoteError
 from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
@@ -112,13 +111,11 @@ class _AgreementShortlist:
         """Return a mask of the fraction ρ of free members that agree least; ties go by index."""
         if not chosen:
             return free
-        tables = self._votes.joint_counts([chosen[-1]])[0]
+        pairs = self._votes.agreement_counts(self._votes.take(chosen[-1:]), slice(None))
+        agreed: Array = pairs["n_agreed"][0]
         if self._votes.leaves_out_missing:  # fraction of the common samples, 0 without any
-            self._agreement_sums = self._agreement_sums + safe_divide(
-                n_agreed(tables), tables.sum(axis=(-2, -1)), 0.0
-            )
-        else:
-            self._agreement_sums = self._agreement_sums + n_agreed(tables)
+            agreed = safe_divide(agreed, pairs["n_common"][0], 0.0)
+        self._agreement_sums = self._agreement_sums + agreed
         remaining = np.flatnonzero(free)
         # 1e-9 absorbs rounding: 0.55 · 100 = 55.00000000000001 must not become 56 members.
         n_least = max(1, math.ceil(self._rho * len(remaining) - 1e-9))

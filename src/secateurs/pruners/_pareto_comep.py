@@ -9,9 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from secateurs.measures import nmi
+from secateurs.measures.information import relevance_to_truth
 from secateurs.measures.pair_measure import Floats
-from secateurs.measures.pairwise_measures import n_agreed
 from secateurs.objectives import TDAS, PairObjective
 from secateurs.outputs.missing_answers import first_members, with_valid_first
 from secateurs.outputs.stratified_folds import cross_validated_accuracy, stratified_fold_indices
@@ -118,7 +117,7 @@ class ParetoCOMEP(BasePruner):
         self.pareto_front_ = front
         self.front_index_ = _front_index(front, self.trade_off_)
         members = with_valid_first(front["members"][self.front_index_].tolist(), votes)
-        return Choice(members, nmi.of_counts(labels=votes.truth_counts[members]))
+        return Choice(members, relevance_to_truth(votes)[members])
 
     def _selection_warnings(self, votes: Votes, members: IndexArray) -> Iterator[str]:
         yield from super()._selection_warnings(votes, members)
@@ -264,7 +263,7 @@ class _SetSums:
     """Relevance and diversity of sets, as sums over single members and over pairs."""
 
     def __init__(self, votes: Votes) -> None:
-        self._relevance = nmi.of_counts(labels=votes.truth_counts)
+        self._relevance = relevance_to_truth(votes)
         self._distances = TDAS(votes, diversity_weight=1.0).matrix()
         self.is_first = first_members(votes)  # a set has at least one of these
 
@@ -354,8 +353,8 @@ def _equal_votes(votes: Votes, distances: Floats) -> BoolArray:
     np.fill_diagonal(are_equal, False)
     for member in np.flatnonzero(are_equal.any(axis=1)).tolist():
         others = np.flatnonzero(are_equal[member])
-        tables = votes.joint_counts([member], others)[0]
-        are_equal[member, others] = n_agreed(tables) == tables.sum(axis=(1, 2))
+        pairs = votes.take(others).agreement_counts(votes.take([member]), slice(None))
+        are_equal[member, others] = (pairs["n_agreed"] == pairs["n_common"])[0]
     np.fill_diagonal(are_equal, True)
     return are_equal
 
