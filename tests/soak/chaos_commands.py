@@ -6,6 +6,7 @@ foreign, several processes compile into an empty cache, tables are very wide.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -120,6 +121,16 @@ def judge(tally, told, process, output, expected):
             tally.add("equal") if found == expected else tally.add("wrong", fault=fault)
 
 
+def catches_interrupts(process):
+    """Whether a process has a handler of SIGINT, as the kernel tells it."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:  # it has ended
+        return True
+    caught = int(re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)[1], 16)
+    return bool(caught >> (signal.SIGINT - 1) & 1)
+
+
 def signalled(rng, run, tally):
     """A signal at any moment, or just when the files are being written; then the same again."""
     output = run.place / "small.skops"
@@ -132,6 +143,8 @@ def signalled(rng, run, tally):
             break
         time.sleep(0.0005)
     time.sleep(delay / (1000 if in_window else 1))
+    while number == signal.SIGINT and process.poll() is None and not catches_interrupts(process):
+        time.sleep(0.0005)  # before Python has its handler, an interrupt ends any process
     process.send_signal(number)
     when = "while it writes" if in_window else f"after {delay:.1f} s"
     judge(tally, f"signal {number} {when}", process, output, run.expected)
