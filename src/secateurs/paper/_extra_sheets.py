@@ -109,8 +109,10 @@ def credit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
             for name in ("mean", "std")
         )
         caption += f" The printed mean is {mean:.2f}, with a standard deviation of {std:.2f}."
-    headings = ("Label among the features", "Bags", "Seeds", "Lowest seed", "Mean")
-    headings += ("Highest seed", "Standard deviation over folds")
+    headings = (
+        *("Label among the features", "Bags", "Seeds", "Lowest seed", "Mean"),
+        *("Highest seed", "Standard deviation over folds"),
+    )
     shown = tuple((*line[:2], str(line[2]), *map(format_number, line[3:])) for line in lines)
     names, grid = (plan.name, plan.title, caption), Grid(headings, shown)
     return Sheet(*names, grid, csv_text(headings, lines))
