@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, split_samples
+from secateurs.paper import _bagging_protocol
 from secateurs.paper._bagging_protocol import SYNTHETIC, cast_votes
 from secateurs.paper._plan import Bag
 from secateurs.paper._printed_tables import LEARNER_NAMES
@@ -210,3 +211,42 @@ def test_drawn_votes_are_of_the_size_and_skill_asked_for():
     assert accuracy.min() > 0.55
     assert accuracy.max() < 0.95
     assert np.corrcoef(accuracy, voted.test.n_right)[0, 1] > 0.8
+
+
+def test_svm_bags_drawn_class_by_class_vote_as_those_of_scikit_learn():
+    bag = Bag("waveform_small", "binary", "svm-rbf-stratified", 5, 0, 3)
+    votes = cast_votes(bag).validation
+    data = load("waveform_small", reading="binary")
+    rng = np.random.default_rng(seed_sequence(3, "waveform_small", "binary", "folds"))
+    parts = split_samples(data.y, 0, rng)
+    X, y = data.X[parts.train], data.y[parts.train]
+    draw = np.random.RandomState(
+        small_seed(3, "waveform_small", "binary", "svm-rbf-stratified", 0, "train")
+    )
+    for member in range(5):
+        samples = []
+        for label in np.unique(y):
+            mine = np.flatnonzero(y == label)
+            samples += draw.choice(mine, size=len(mine)).tolist()
+        draw.randint(2**31 - 1)
+        expected = SVC(gamma="auto").fit(X[samples], y[samples]).predict(data.X[parts.validation])
+        assert votes.classes[votes.codes([member])[0]].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("reading", "first"), [("binary+01", 0.0), ("binary+pm1", -1.0)])
+def test_the_label_can_be_a_feature(reading, first, monkeypatch):
+    seen = []
+    train = _bagging_protocol._train_ensemble
+
+    def spy(bag, X, y):
+        seen.append((X, y))
+        return train(bag, X, y)
+
+    monkeypatch.setattr(_bagging_protocol, "_train_ensemble", spy)
+    coded = cast_votes(Bag("breast_cancer", reading, "dt", 3, 0, 0))
+    plain = cast_votes(Bag("breast_cancer", "binary", "dt", 3, 0, 0))
+    (X, y), (X_plain, y_plain) = seen
+    assert X[:, :-1].tolist() == X_plain.tolist()  # the same folds
+    assert y.tolist() == y_plain.tolist()
+    assert X[:, -1].tolist() == [1.0 if label == "1" else first for label in y]
+    assert coded.test.accuracy(range(3)) == 1 > plain.test.accuracy(range(3))

@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from made_up_results import frame_of, noisy, plan_of, row_of
 
+from secateurs.paper import load_plan
 from secateurs.paper._accuracy_tables import tables_by_setting
-from secateurs.paper._extra_sheets import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._extra_sheets import (
+    authors_sheet,
+    credit_sheet,
+    measured_sheet,
+    settings_sheet,
+)
 from secateurs.paper._printed_tables import PAPER_METHODS, method_label
 
 
@@ -75,3 +81,23 @@ def test_learners_of_the_text_have_a_table_of_their_own():
         "Iono, linear models (ridge)",
     ]
     assert measured_sheet(tables_by_setting(plan, frame_of(plan, lambda _: None))) is None
+
+
+def test_variants_of_credit_are_listed_with_their_seeds():
+    plan = load_plan("credit")
+    lift = {"binary": 0.0, "binary+01": 0.001, "binary+pm1": 0.003}
+
+    def measure(cell):
+        return 0.77 + lift[cell.reading] + 0.0001 * cell.seed + 0.0002 * (cell.fold - 2)
+
+    assert credit_sheet(plan, frame_of(plan, lambda _: None)) is None
+    sheet = credit_sheet(plan, frame_of(plan, measure))
+    lines = list(csv.DictReader(io.StringIO(sheet.csv)))
+    assert [line["Label among the features"] for line in lines[:3]] == [
+        *("absent", "as 0 and 1", "as −1 and 1"),
+    ]
+    assert [line["Bags"] for line in lines[2:4]] == ["from all samples", "class by class"]
+    assert float(lines[1]["Mean"]) == pytest.approx(77.1 + 0.01 * 4.5)
+    assert float(lines[1]["Lowest seed"]) == pytest.approx(77.1)
+    assert float(lines[1]["Highest seed"]) == pytest.approx(77.19)
+    assert "printed mean is 78.01" in sheet.caption

@@ -27,6 +27,10 @@ def test_epfd_is_compared_on_the_folds_that_both_have():
     assert pair.epfd_accuracy == pytest.approx((82, 83, 84, 85))
     assert pair.accuracy_difference == pytest.approx(3.5)
     assert pair.seconds == pytest.approx(3.5)  # of folds 0 to 3
+    # Student's interval of the logarithms of the ratios, by scipy.
+    logs = np.log(np.array([2.0, 3.0, 4.0, 5.0]) / 0.5)
+    interval = stats.t.interval(0.95, 3, np.mean(logs), stats.sem(logs))
+    assert pair.speedup_interval == pytest.approx(np.exp(interval))
     assert pair.parallel_speedup == pytest.approx(7.0)
     assert pair.serial_speedup == pytest.approx(3.5 / 4)
     assert pair.paired_test.p_value == pytest.approx(

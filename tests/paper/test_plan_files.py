@@ -5,7 +5,7 @@ from made_up_results import key_of, plan_of, row_of
 
 from secateurs.exceptions import InputError
 from secateurs.paper import PLANS, PaperRow, Plan, load_plan, read_plan
-from secateurs.paper._bagging_protocol import cast_votes
+from secateurs.paper._bagging_protocol import LABEL_CODINGS, cast_votes
 from secateurs.paper._cell_measurer import CellMeasurer
 from secateurs.paper.datasets import DATASETS, find
 
@@ -38,7 +38,9 @@ def test_every_plan_asks_for_known_data_and_methods(name, quick):
     assert all(1 <= cell.keep <= cell.n_members for cell in plan.cells())
     for row in plan.rows:
         known = DATASETS.get(row.dataset)
-        assert known is None or known.task != "binary" or row.reading == "binary"
+        reading, _, coding = row.reading.partition("+")
+        assert known is None or known.task != "binary" or reading == "binary"
+        assert not coding or (coding in LABEL_CODINGS and name == "credit")
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -58,7 +60,8 @@ def test_quick_plans_take_rows_of_the_paper_from_a_folder(name, tmp_path):
     assert set(plan.rows) <= set(whole.rows)
     assert plan.paper_item == short.paper_item == whole.paper_item
     sizes = [DATASETS[row.dataset].n_rows for row in plan.rows if row.learner != "synthetic"]
-    assert all(size <= 7400 for size in sizes)
+    # The SVMs of Credit, whose samples are far from each other, take a second per bag.
+    assert all(size <= (30_000 if name == "credit" else 7400) for size in sizes)
     if name != "figure-scale":
         assert not set(short.rows) >= set(plan.rows)
 

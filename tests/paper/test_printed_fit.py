@@ -13,6 +13,7 @@ from secateurs.paper._best_fit_ranks import best_fit_ranks_sheet
 from secateurs.paper._printed_fit import (
     distance_sheet,
     printed_distances,
+    seed_distance,
     setting_fit_sheet,
     setting_fits,
 )
@@ -90,11 +91,13 @@ def test_offsets_over_all_methods_are_named():
     assert found["Iono"].reason == ""
     assert found["Ecoli"].reason == "not found"
     assert found["Wilt"].far_methods == ("KL",)
-    assert found["Wilt"].reason == "within the range of chance"  # 2.5 errors of one method in ten
+    assert found["Wilt"].reason == "not found"  # with one seed, the range of chance is unknown
     assert {item.row for item in found.values() if not item.is_informative} == {"Credit"}
     assert math.isnan(found["Credit"].offset)  # printed with deviations of 0.00
     sheet = distance_sheet([table])
-    assert f"{sum(item.is_offset for item in found.values())} rows are off" in sheet.caption
+    n_offsets = sum(item.is_offset for item in found.values())
+    assert f"In {n_offsets} rows all ten methods differ" in sheet.caption
+    assert "is unknown, because the results have only one" in sheet.caption
     assert sheet.grid.lines[0][1] == "Liver"
     assert distance_sheet([]) is None
 
@@ -123,3 +126,30 @@ def test_ranks_under_the_best_setting_stand_beside_the_papers():
         assert block[1] == pytest.approx(block[0])
         assert block[2] == pytest.approx(range(10, 0, -1))
     assert {line["data_sets"] for line in lines[-3:]} == {"31"}
+
+
+def test_chance_is_the_measured_distance_between_seeds():
+    plan, frame = as_printed("table-dt")
+    printed = printed_accuracies("table-dt")
+    names = {row.dataset: row.paper_name for row in plan.rows}
+    # The second seed is two standard errors above the first, on all rows and with all methods.
+    lift = [
+        2 * printed[names[dataset]][method].std / math.sqrt(5) / 100
+        for dataset, method in zip(frame["dataset"], frame["method"], strict=True)
+    ]
+    lifted_frame = frame.assign(accuracy=frame["accuracy"] + lift, seed=1)
+    tables = [[make_accuracy_table(plan, part)] for part in (frame.assign(seed=0), lifted_frame)]
+    seeds = seed_distance(tables)
+    assert len(seeds.by_row) == len(plan.rows) - 1  # Credit is printed with deviations of 0.00
+    assert list(seeds.by_row.values()) == pytest.approx([2.0] * len(seeds.by_row))
+    assert seeds.overall == pytest.approx(2.0)
+    step = 2.5 * printed["Wilt"]["kl"].std / math.sqrt(5) / 100
+    far = frame.copy()
+    far.loc[(far["dataset"] == "wilt") & (far["method"] == "kl"), "accuracy"] += step
+    far.loc[far["dataset"] == "iono", "accuracy"] += 0.2
+    found = {i.row: i for i in printed_distances(make_accuracy_table(plan, far), seeds)}
+    assert found["Wilt"].reason == "within the range of chance"  # 2.5 errors of one method in ten
+    assert found["Iono"].reason == "not found"
+    caption = distance_sheet(tables[0], tables).caption
+    assert "Two seeds of this protocol are 2.00 from each other (2.00 to 2.00 by row)" in caption
+    assert seed_distance(tables[:1]).overall is None

@@ -18,6 +18,7 @@ def test_labels_are_those_of_scikit_learn(scale, seed):
     new = np.concatenate([X, scale * rng.normal(size=(40, 2))])
     model = BaggingClassifier(SVC(gamma="auto"), n_estimators=8, random_state=seed).fit(X, y)
     expected = np.array([member.predict(new) for member in model.estimators_]).astype(int)
-    votes = SharedKernelSVMs(8, seed).fit(X, y).predict_votes(new, np.resize(y, len(new)))
+    svms = SharedKernelSVMs().fit(X, y, model.estimators_samples_)
+    votes = svms.predict_votes(new, np.resize(y, len(new)))
     assert votes.classes[votes.codes(range(8))].tolist() == model.classes_[expected].tolist()
     assert len(np.unique(expected)) == 2

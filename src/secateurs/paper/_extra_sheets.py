@@ -3,18 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_distance, format_number
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_accuracy_table
+from secateurs.paper._bagging_protocol import STRATIFIED
 from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan, Setting
+from secateurs.paper._plan_results import results_by_row
 from secateurs.paper._printed_fit import with_printed_accuracies
 from secateurs.paper._printed_tables import (
     CONTROL,
     PAPER_METHODS,
     method_label,
+    printed_accuracies,
 )
 from secateurs.text_format import NOTHING
 
@@ -74,6 +78,44 @@ def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     table = next(iter(tables.values()))
     is_measured = any(entry.folds for row in table.rows for entry in row.entries.values())
     return accuracy_sheet(table) if is_measured else None
+
+
+def credit_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:
+    """Return the accuracy of each variant by seed, beside the printed one; None without results.
+
+    The accuracy of a seed is the mean over its folds and the ten methods.
+    """
+    lines = []
+    for _, source, mine in results_by_row(plan, frame):
+        seeds = 100 * mine.groupby("seed")["accuracy"].mean().to_numpy(float)
+        if not len(seeds):
+            continue
+        coding = {"": "absent", "01": "as 0 and 1", "pm1": "as −1 and 1"}
+        label = coding[source.reading.partition("+")[2]]
+        bags = "class by class" if source.learner.endswith(STRATIFIED) else "from all samples"
+        folds = 100 * mine.groupby(["seed", "method"])["accuracy"].std().to_numpy(float)
+        ends = (float(np.min(seeds)), float(np.mean(seeds)), float(np.max(seeds)))
+        lines.append((label, bags, len(seeds), *ends, float(np.mean(folds))))
+    if not lines:
+        return None
+    printed = printed_accuracies("table-svm").get(plan.rows[0].paper_name)
+    caption = (
+        "Test accuracy in per cent, mean over the ten methods and the folds of a seed; ensembles "
+        f"of {plan.settings[0]}. All variants of a seed have the same folds."
+    )
+    if printed:
+        mean, std = (
+            np.mean([getattr(entry, name) for entry in printed.values()])
+            for name in ("mean", "std")
+        )
+        caption += f" The printed mean is {mean:.2f}, with a standard deviation of {std:.2f}."
+    headings = (
+        *("Label among the features", "Bags", "Seeds", "Lowest seed", "Mean"),
+        *("Highest seed", "Standard deviation over folds"),
+    )
+    shown = tuple((*line[:2], str(line[2]), *map(format_number, line[3:])) for line in lines)
+    names, grid = (plan.name, plan.title, caption), Grid(headings, shown)
+    return Sheet(*names, grid, csv_text(headings, lines))
 
 
 def authors_sheet(plan: Plan, frame: pd.DataFrame) -> Sheet | None:

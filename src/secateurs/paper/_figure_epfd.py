@@ -24,7 +24,7 @@ from secateurs.paper.claims import (
     judges_claim,
     mean_over_data_sets,
 )
-from secateurs.statistics import PairedTest, paired_t_test
+from secateurs.statistics import PairedTest, paired_difference, paired_t_test
 from secateurs.text_format import format_signed
 
 if TYPE_CHECKING:
@@ -43,9 +43,34 @@ class EpfdPair(RowSeries):
     n_members: int
     accuracy: tuple[float, ...]  # test accuracy in per cent, on the folds that both have
     epfd_accuracy: tuple[float, ...]
-    seconds: float  # time to select on one machine, mean over folds
-    epfd_seconds: float
-    path_seconds: float  # longest group + second round: the time with one machine per group
+    fold_seconds: tuple[float, ...]  # time to select on one machine
+    fold_epfd_seconds: tuple[float, ...]
+    # Longest group + second round: the time with one machine per group.
+    fold_path_seconds: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Time to select on one machine, mean over folds."""
+        return float(np.mean(self.fold_seconds))
+
+    @property
+    def epfd_seconds(self) -> float:
+        """Time of the distributed version on one machine, mean over folds."""
+        return float(np.mean(self.fold_epfd_seconds))
+
+    @property
+    def path_seconds(self) -> float:
+        """Time of the distributed version with one machine per group, mean over folds."""
+        return float(np.mean(self.fold_path_seconds))
+
+    @property
+    def speedup_interval(self) -> tuple[float, float]:
+        """95 % interval of `parallel_speedup` over folds, from logarithms; NaN for one fold."""
+        if len(self.fold_seconds) < 2:
+            return np.nan, np.nan
+        logs = paired_difference(np.log(self.fold_seconds), np.log(self.fold_path_seconds))
+        low, high = np.exp(logs.interval()).tolist()
+        return low, high
 
     @property
     def paired_test(self) -> PairedTest | None:
@@ -81,10 +106,10 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
             if len(joined):
                 first, second = (100 * joined[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
                 times = (joined[n] for n in ("seconds", "seconds_epfd", "path_seconds_epfd"))
-                means = (float(np.mean(values.to_list())) for values in times)
+                seconds = (tuple(values.astype(float)) for values in times)
                 n_members = int(joined["n_members"].iloc[0])
                 folds = (tuple(first), tuple(second))
-                pairs.append(EpfdPair(name, source, method, n_members, *folds, *means))
+                pairs.append(EpfdPair(name, source, method, n_members, *folds, *seconds))
     return pairs
 
 
@@ -198,7 +223,7 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
     """Return one figure per row: accuracy above, time below."""
     headings = (
         *("method", "accuracy", "with EPFD", "difference", "seconds"),
-        *("with EPFD, one machine", "a machine for each group"),
+        *("with EPFD, one machine", "a machine for each group", "speed-up", "low", "high"),
     )
     return [
         look.Picture(
@@ -208,13 +233,15 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             f"{plan.repeated(mine[0].source)} (a) Test accuracy, mean and standard deviation over "
             f"{len(mine[0].accuracy)} folds. (b) Time to select members. The distributed version "
             "of COMEP is DOMEP. The time with one machine per group is the time of the longest "
-            "group and the second round.",
+            "group and the second round; the speed-up with one machine per group has its 95 % "
+            "interval over folds.",
             headings,
             tuple(
                 (
                     *(method_label(p.method), float(np.mean(p.accuracy))),
                     *(float(np.mean(p.epfd_accuracy)), p.accuracy_difference),
                     *(p.seconds, p.epfd_seconds, p.path_seconds),
+                    *(p.parallel_speedup, *p.speedup_interval),
                 )
                 for p in mine
             ),

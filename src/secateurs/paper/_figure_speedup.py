@@ -294,6 +294,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
     headings = (
         *("setting", "workers", "alone, s", "distributed, s", "speed-up", "low", "high"),
         *("efficiency", "without overhead, s", "speed-up without overhead"),
+        *("low without overhead", "high without overhead"),
         *("ratio of distances", "speed-up of the plain program"),
     )
     rows = tuple(
@@ -306,7 +307,7 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
             ),
             *(race.measured_speedup, *race.speedup_with_interval()[1:]),
             *(race.measured_speedup / race.n_workers, float(np.median(race.path_seconds))),
-            race.possible_speedup,
+            *(race.possible_speedup, *race.speedup_with_interval(possible=True)[1:]),
             counted_speedup(race.n_members, race.keep, race.n_workers)
             if race.method == "domep"
             else None,

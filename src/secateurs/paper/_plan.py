@@ -13,7 +13,7 @@ PLANS = (
     *("table-dt", "table-svm", "table-knn"),
     *("figure-epfd", "figure-speedup", "figure-objective"),
     *("figure-lambda", "figure-size", "figure-scale"),
-    *("settings", "authors", "bootstrap", "learners"),
+    *("settings", "authors", "bootstrap", "bootstrap-svm", "credit", "learners"),
 )
 KINDS = ("prune", "combination", "size", "speedup", "scale")
 # Cells of these kinds are measured one at a time, because parallel work would distort their times.
@@ -91,7 +91,8 @@ class PaperRow:
     dataset : str
         A name of `secateurs.paper.datasets.DATASETS`.
     reading : {"binary", "multiclass"}
-        "binary" merges the classes of a multi-class data set into two.
+        "binary" merges the classes of a multi-class data set into two. With the suffix "+01" or
+        "+pm1" the label is also a feature, as 0 and 1 or as −1 and 1.
     learner : str
         Short name of the learner that is bagged.
     established : bool

@@ -1,10 +1,11 @@
 """Distances of our accuracies from the printed ones, in the paper's standard errors.
 
 The standard error of a printed mean is the printed standard deviation of its five folds divided by
-√5, so two standard deviations are 4.5 standard errors. If our runs and the paper's differ by chance
-alone and have equal standard errors, the distance has a root mean square of √2 = 1.41.
+√5, so two standard deviations are 4.5 standard errors. The distance between two seeds of the same
+protocol, where both were measured, shows how large a distance is by chance.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,7 +27,6 @@ FAR = 2.0  # standard errors, for the mean of a single method
 OFFSET = (
     1.5  # the same for the mean over all methods; smaller, because all ten have to agree in sign
 )
-CHANCE = 2**0.5  # root mean square of two runs that differ by chance alone
 NOT_FOUND = "not found"
 BY_CHANCE = "within the range of chance"
 
@@ -81,6 +81,52 @@ class SettingFit:
         return root_mean_square(self.distance_by_row[row] for row in rows)
 
 
+@dataclass(frozen=True)
+class SeedDistance:
+    """Distances between the means of two seeds, in the paper's standard errors."""
+
+    by_row: dict[
+        tuple[str, str], float
+    ]  # RMS over ten methods and pairs of seeds, of a table's row
+
+    @property
+    def overall(self) -> float | None:
+        """Root mean square over rows; None if fewer than two seeds were measured."""
+        return root_mean_square(self.by_row.values()) if self.by_row else None
+
+    def __str__(self) -> str:
+        if self.overall is None:
+            return (
+                "How far two seeds are from each other is unknown, because the results have only "
+                "one"
+            )
+        low, high = min(self.by_row.values()), max(self.by_row.values())
+        return (
+            f"Two seeds of this protocol are {self.overall:.2f} from each other ({low:.2f} to "
+            f"{high:.2f} by row)"
+        )
+
+
+def seed_distance(tables_by_seed: Sequence[Sequence[AccuracyTable]]) -> SeedDistance:
+    """Return the distances between seeds on informative rows, from the tables of each seed."""
+    rows: dict[tuple[str, str], list[AccuracyRow]] = {}
+    for tables in tables_by_seed:
+        for table in tables:
+            for row in map(with_printed_accuracies, table.rows):
+                if standardised_differences(row) is not None and is_informative(row):
+                    rows.setdefault((table.name, row.source.paper_name), []).append(row)
+    by_row = {}
+    for key, seeds in rows.items():
+        sides = [[row.deviations_from_paper(m) for m in PAPER_METHODS] for row in seeds]
+        differences = [
+            np.sqrt(N_PRINTED_FOLDS) * (np.array(first) - second)
+            for first, second in itertools.combinations(sides, 2)
+        ]
+        if differences:
+            by_row[key] = root_mean_square(np.concatenate(differences))
+    return SeedDistance(by_row)
+
+
 def setting_fits(tables: Mapping[Setting, AccuracyTable]) -> list[SettingFit]:
     """Return the fits of all settings of a plan to the printed figures, the best fit first.
 
@@ -133,7 +179,7 @@ def setting_fit_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     caption = (
         f"Distance of our means from the printed ones, root mean square over ten methods, in the "
         f"paper's standard errors; by members and how many are kept. {fits[0].name} fits best over "
-        f"all {len(rows)} rows. Two runs that differ by chance alone would come to about 1.41. "
+        f"all {len(rows)} rows. "
         "Rows whose reading is not established, or printed with a deviation of 0.00, are left out."
     )
     any_table = tables[fits[0].setting]
@@ -170,8 +216,15 @@ class PrintedDistance:
     reason: str  # of the difference, or NOT_FOUND or BY_CHANCE; empty if no method is far
 
 
-def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
-    """Return the rows of a table that can be compared, with the largest offset first."""
+def printed_distances(
+    table: AccuracyTable, seeds: SeedDistance | None = None
+) -> list[PrintedDistance]:
+    """Return the rows of a table that can be compared, with the largest offset first.
+
+    A distance without a known reason is within the range of chance if it is not larger than the
+    distance between two seeds on the same row; without two seeds, this is never stated.
+    """
+    chance = seeds.by_row if seeds else {}
     by_offset = []
     for row in table.rows:
         errors = standardised_differences(row)
@@ -190,7 +243,8 @@ def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
             table.name, row.source.paper_name, PAPER_METHODS if is_offset else far
         )
         names, distance = tuple(map(method_label, far)), root_mean_square(errors.values())
-        default_reason = NOT_FOUND if is_offset or distance > CHANCE else BY_CHANCE
+        by_chance = chance.get((table.name, row.source.paper_name), 0.0)
+        default_reason = NOT_FOUND if is_offset or distance > by_chance else BY_CHANCE
         reason = (known_reason or default_reason) if is_offset or far else ""
         in_errors = (offset, distance) if deviation else (np.nan, np.nan)
         labels = (table.name, row.source.paper_name, difference)
@@ -199,10 +253,13 @@ def printed_distances(table: AccuracyTable) -> list[PrintedDistance]:
     return [item for _, item in sorted(by_offset, key=lambda pair: -pair[0])]
 
 
-def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
+def distance_sheet(
+    tables: Sequence[AccuracyTable], tables_by_seed: Sequence[Sequence[AccuracyTable]] = ()
+) -> Sheet | None:
     """Return the table of distances from the printed rows; None if no row can be compared."""
+    seeds = seed_distance(tables_by_seed)
     titles = {table.name: table.title for table in tables}
-    distances = [item for table in tables for item in printed_distances(table)]
+    distances = [item for table in tables for item in printed_distances(table, seeds)]
     if not distances:
         return None
     headings = (
@@ -221,12 +278,12 @@ def distance_sheet(tables: Sequence[AccuracyTable]) -> Sheet | None:
     overall = format_number(root_mean_square(informative)) if informative else "unknown"
     n_offsets = sum(item.is_offset for item in distances)
     caption = (
-        "Our means less the printed ones, in the paper's standard errors (a printed deviation "
-        "divided by √5; – where all are 0.00), the furthest first in each table. Over the "
+        "Our means minus the printed means, in the paper's standard errors (a printed standard "
+        "deviation divided by √5; – where all are 0.00), the largest first in each table. Over the "
         f"{len(informative)} rows that are read as in the paper and printed with deviations above "
-        f"0.00, the root mean square is {overall}; chance alone would give about 1.41. {n_offsets} "
-        "rows are off with all ten methods at once, by 1.5 errors or more on average: no matter "
-        "of methods, but of data, members or folds."
+        f"0.00, the root mean square is {overall}. {seeds}. In {n_offsets} rows all ten methods "
+        "differ in the same direction, by 1.5 standard errors or more on average. Such a "
+        "difference is caused by the data, the members or the folds, not by the methods."
     )
     numbers = (
         (

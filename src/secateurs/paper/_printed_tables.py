@@ -43,7 +43,12 @@ LEARNER_NAMES = {
     "svm-rbf-stratified": "SVMs, stratified bags",
     "synthetic": "synthetic votes",
 }
-READING_NAMES = {"binary": "two classes", "multiclass": "all classes"}
+READING_NAMES = {
+    "binary": "two classes",
+    "multiclass": "all classes",
+    "binary+01": "label as 0 and 1 among the features",
+    "binary+pm1": "label as −1 and 1 among the features",
+}
 # Why rows differ from the printed ones; an empty column of methods stands for all methods.
 REASONS = read_package_csv("printed/reasons.csv")
 

@@ -29,7 +29,12 @@ from secateurs.paper import (
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import make_accuracy_table, tables_by_setting
 from secateurs.paper._best_fit_ranks import best_fit_ranks_sheet
-from secateurs.paper._extra_sheets import authors_sheet, measured_sheet, settings_sheet
+from secateurs.paper._extra_sheets import (
+    authors_sheet,
+    credit_sheet,
+    measured_sheet,
+    settings_sheet,
+)
 from secateurs.paper._figure_base import PaperFigure, RowSeriesT
 from secateurs.paper._kept_sizes import judge_sizes, kept_sizes, kept_sizes_sheet
 from secateurs.paper._plan import NOT_REPEATED, PLANS, Plan
@@ -61,6 +66,7 @@ _SHORT = {
 _EXTRA_TABLES = {
     "settings": (best_fit_ranks_sheet, setting_fit_sheet, settings_sheet),
     "bootstrap": (measured_sheet, setting_fit_sheet),
+    "bootstrap-svm": (measured_sheet, setting_fit_sheet),
     "learners": (measured_sheet,),
 }
 
@@ -151,9 +157,14 @@ def make_contents(
         if plan.name in FIGURES:
             pictures += FIGURES[plan.name].make_pictures(plan, series[plan.name])
     full_tables = [table for table in tables if not table.is_short]
+    full_plans = [plan for plan in table_plans if not plan.quick]
+    tables_by_seed = [
+        [make_accuracy_table(plan, part) for plan in full_plans]
+        for _, part in frame.groupby("seed")
+    ]
     made = (
         *map(accuracy_sheet, tables),
-        *(distance_sheet(full_tables), kept_sizes_sheet(sizes), *extra_sheets),
+        *(distance_sheet(full_tables, tables_by_seed), kept_sizes_sheet(sizes), *extra_sheets),
     )
     sheets = [_with_paper_reference(sheet, plan_by_name) for sheet in made if sheet]
     return PageContents(
@@ -165,6 +176,8 @@ def _extra_sheets(plan: Plan, frame: pd.DataFrame) -> list[Sheet | None]:
     """Return the tables of a plan that the paper does not have."""
     if plan.name == "authors":
         return [authors_sheet(plan, frame)]
+    if plan.name == "credit":
+        return [credit_sheet(plan, frame)]
     if plan.name not in _EXTRA_TABLES:
         return []
     tables = tables_by_setting(plan, frame)
