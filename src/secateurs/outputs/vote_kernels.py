@@ -302,62 +302,67 @@ def _flip_members(flips, codes, chosen, tally):
 
 @kernel
 def flip_each(  # noqa: PLR0912, PLR0917
-    codes, y, repeats, weights, chosen, tally, near, changes, order, worths
+    codes, y, repeats, weights, chosen, tally, due, gains, order, worths
 ):
     """Add or remove every member once, each time the member after which the score is highest.
 
-    Arguments are those of `flip_rounds`; fills in the order and the score after each step. Ties go
-    to the first member. The score of an empty set is −1. Only samples on which one vote changes
-    the score are compared for each member: a few per cent of them for a set of many members.
-    ``near`` (samples) and ``changes`` (2, samples, classes + 1) are memory for these; the order is
-    passed as −1.
+    Arguments are those of `flip_rounds`, except that ``codes`` are (samples, members); fills in the
+    order and the score after each step. Ties go to the first member. The score of an empty set is
+    −1. Only samples on which one vote changes the score are compared for each member: a few per
+    cent of them for a set of many members. A lead of the true class, or of another class, changes
+    by at most one vote per step, so that a sample with a lead of L votes is looked at again after
+    L − 1 steps. ``due`` (samples) and ``gains`` (members) are memory for this; ``due`` is passed as
+    0 and the order as −1.
     """
-    n_members, n_classes = codes.shape[0], tally.shape[1]
+    n_members, n_classes = chosen.size, tally.shape[1]
     n_chosen = 0
     for member in range(n_members):
         n_chosen += chosen[member]
+    stays = np.int64(0)
+    for sample in range(y.size):
+        stays += repeats[sample] * weights[count_tied_classes(tally, sample, y[sample])]
     for turn in range(n_members):
-        stays = np.int64(0)
-        n_near = 0
+        for member in range(n_members):
+            gains[member] = 0
         for sample in range(y.size):
-            top, n_tied, n_rivals = 0, 0, 0
+            if due[sample] > turn:
+                continue
+            of_truth, most = tally[sample, y[sample]], np.int64(-n_members)
             for label in range(n_classes):
-                top = max(top, tally[sample, label])
+                if label != y[sample]:
+                    most = max(most, np.int64(tally[sample, label]))
+            lead = abs(of_truth - most)
+            due[sample] = turn + max(1, lead - 1)
+            if lead > 1:
+                continue
+            before = weights[count_tied_classes(tally, sample, y[sample])]
+            least = max(most, of_truth) - 1
+            row = codes[sample]
             for label in range(n_classes):
-                n_tied += tally[sample, label] == top
-                n_rivals += tally[sample, label] >= top - 1
-            of_truth = tally[sample, y[sample]]
-            before = weights[n_tied if of_truth == top else 0]
-            stays += repeats[sample] * before
-            if n_rivals > 1 and of_truth >= top - 1:
-                near[n_near] = sample
-                changes[0, n_near, n_classes] = changes[1, n_near, n_classes] = 0  # a missing vote
-                for label in range(n_classes):
-                    for side in range(2):
-                        change = np.int64(0)
-                        if tally[sample, label] >= top - 1:
-                            step = -1 if side else 1
-                            tally[sample, label] += step
-                            after = weights[count_tied_classes(tally, sample, y[sample])]
-                            tally[sample, label] -= step
-                            change = repeats[sample] * (after - before)
-                        changes[side, n_near, label] = change
-                n_near += 1
+                if tally[sample, label] >= least:
+                    tally[sample, label] += 1
+                    after = weights[count_tied_classes(tally, sample, y[sample])]
+                    added = repeats[sample] * (after - before)
+                    tally[sample, label] -= 2
+                    after = weights[count_tied_classes(tally, sample, y[sample])]
+                    removed = repeats[sample] * (after - before)
+                    tally[sample, label] += 1
+                    for member in range(row.size):
+                        change = removed if chosen[member] else added
+                        gains[member] += change if row[member] == label else 0
         best, most = -1, np.int64(-2)
         for member in range(n_members):
             if order[member] < 0:
-                side = 1 if chosen[member] else 0
-                worth = stays
-                for index in range(n_near):
-                    worth += changes[side, index, codes[member, near[index]]]
-                if side and n_chosen == 1:
+                worth = stays + gains[member]
+                if chosen[member] and n_chosen == 1:
                     worth = np.int64(-1)
                 if worth > most:
                     best, most = member, worth
         step = -1 if chosen[best] else 1
         for sample in range(y.size):
-            if codes[best, sample] < n_classes:
-                tally[sample, codes[best, sample]] += step
+            if codes[sample, best] < n_classes:
+                tally[sample, codes[sample, best]] += step
         chosen[best] = not chosen[best]
         n_chosen += step
+        stays += gains[best]
         order[best], worths[turn] = turn, most
