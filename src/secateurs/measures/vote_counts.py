@@ -20,13 +20,14 @@ from secateurs.outputs import vote_kernels
 from secateurs.outputs.input_checks import effective_members
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, FloatArray, IndexArray, MemberIndices, Samples
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices, Samples
 
 Counts: TypeAlias = NDArray[np.int64]
 
 NORMAL_97_5 = 1.959964  # the 97.5 % quantile of the normal distribution
 _DECODED_AT_ONCE = 64  # members: decoding one at a time takes ten times as long for few samples
 _MAX_CODES = 1 << 26  # bounds the memory of one block's decoded votes to 64 or 128 MiB
+_MAX_PREFIX_CELLS = 1 << 16  # cells of prefixes × samples: 512 KiB of floats, which stay in cache
 _MAX_CONTRIBUTIONS = 1 << 24  # bounds the memory of one block's contributions to 128 MiB
 
 
@@ -96,6 +97,41 @@ class VoteBlock:
             else:  # means, not sums, so that near ties round as in the model
                 winner = self.classes[(tally / len(counted)).argmax(axis=1)]
             yield self._mark_unanswered(winner, tally)
+
+    def count_prefix_hits(
+        self, order: Sequence[int], own: bool, full_right: BoolArray
+    ) -> Counts | None:
+        """Count the samples that each prefix of an order predicts correctly: (2, members).
+
+        The second row has the samples that the full ensemble predicts correctly too. None if some
+        votes are missing.
+        """
+        contributions, codes = (self.contributions if own else None), self._all_codes
+        if self.votes.has_missing or codes is None:
+            return None
+        classes = np.arange(self.votes.n_classes) if contributions is None else self.classes
+        n_members = np.arange(1.0, len(order) + 1)[:, None]
+        hits = np.zeros((2, len(order)), dtype=np.int64)
+        step = max(1, _MAX_PREFIX_CELLS // len(order))
+        for first in range(0, self.votes.n_samples, step):
+            block = slice(first, first + step)
+            ordered_codes = codes[order, block] if contributions is None else codes
+            winner = np.full((len(order), len(full_right[block])), classes[0])
+            for index, code in enumerate(classes):
+                sums: Array
+                if contributions is None:
+                    sums = np.cumsum(ordered_codes == code, axis=0, dtype=np.int32)
+                else:  # means, not sums, so that near ties round as in the model
+                    sums = np.cumsum(contributions[order, block, index], axis=0) / n_members
+                if index == 0:
+                    most = sums
+                    continue
+                np.copyto(winner, code, where=sums > most)
+                np.maximum(sums, most, out=most)
+            right = winner == self.votes.truth[block]
+            hits[0] += np.count_nonzero(right, axis=1)
+            hits[1] += np.count_nonzero(right & full_right[block], axis=1)
+        return hits
 
     def _mark_unanswered(self, winner: Array, tally: Array) -> Array:
         """Return winners with −1 for samples without any vote."""
@@ -244,15 +280,32 @@ def count_correct(
     truth = block.votes.truth
     full_right = block.full_codes(own) == truth
     n_right_full = int(np.count_nonzero(full_right))
-    counts = np.zeros((3, len(groups)), dtype=np.int64)
+    n_right = np.zeros((2, len(groups)), dtype=np.int64)  # in the group, and in both
     codes = {}
-    for index, winner in enumerate(block.winning_codes(groups, own, weights)):
+    longest = max(groups, key=len)
+    prefix_hits = None
+    if all(longest[: len(group)] == group for group in groups):
+        prefix_hits = block.count_prefix_hits(longest, own, full_right)
+    winners: Iterable[tuple[int, Array]]
+    if prefix_hits is None:
+        winners = enumerate(block.winning_codes(groups, own, weights))
+    else:
+        n_right[:] = prefix_hits[:, [len(group) - 1 for group in groups]]
+        winners = (
+            (index, next(block.winning_codes([groups[index]], own, {0: weights[index]})))
+            for index in weights
+        )
+    for index, winner in winners:
+        right = winner == truth
+        n_right[:, index] = np.count_nonzero(right), np.count_nonzero(right & full_right)
         if index in wanted and index in weights:
             codes[index] = winner
-        elif index in wanted:
+    for index, group in enumerate(groups):
+        if index in wanted and index not in weights:
             # Sum votes in the order of members, so that near ties round as in a sliced ensemble.
-            codes[index] = next(block.winning_codes([sorted(groups[index])], own))
-        right = codes.get(index, winner) == truth
-        n_right, n_both = np.count_nonzero(right), np.count_nonzero(right & full_right)
-        counts[:, index] = n_right, n_right_full - n_both, n_right - n_both
+            codes[index] = next(block.winning_codes([sorted(group)], own))
+            right = codes[index] == truth
+            n_right[:, index] = np.count_nonzero(right), np.count_nonzero(right & full_right)
+    n_groups_right, n_both = n_right
+    counts = n_groups_right, n_right_full - n_both, n_groups_right - n_both
     return AccuracyCounts(len(truth), n_right_full, *counts), codes

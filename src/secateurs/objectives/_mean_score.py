@@ -353,7 +353,10 @@ class _PredictionMeanScore(MeanScore):
         has_weights = self._outputs.has_missing or self._sample_weight is not None
         if not has_weights and total <= np.iinfo(np.int32).max:
             state = self._cells[block], np.int32(total), is_binary, self._sums.astype(np.int32)
-            selection_kernels.unweighted_mean_hits(*state, truth, hits)
+            n_columns = 1 if self.scoring.name == "accuracy" else self._outputs.n_classes
+            counts = np.zeros((len(hits), n_columns))
+            selection_kernels.unweighted_mean_hits(*state, truth.astype(np.int32), counts)
+            hits[:, :n_columns] = counts
             seen += np.bincount(truth, minlength=self._outputs.n_classes)
             return
         selection_kernels.mean_hits(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -199,14 +200,21 @@ class VoteError:
             Minus the errors after each flip, in units. The empty set is one unit worse than a set
             whose votes are all wrong.
         """
-        n_samples, n_columns = self._tally.shape
         turn_of_member, values = np.full(len(chosen), -1), np.empty(len(chosen), np.int64)
-        samples = (self._decoded_votes, self._y, self._sample_repeats, np.array(self._tie_units))
-        work = np.empty(n_samples, np.intp), np.empty((2, n_samples, n_columns + 1), np.int64)
+        samples = (self._votes_by_sample, self._y, self._sample_repeats, np.array(self._tie_units))
+        n_samples, n_classes = self._tally.shape
+        due, gains = np.zeros(n_samples, np.int64), np.zeros(len(chosen), np.int64)
+        work = due, gains, np.zeros((2, n_classes + 1), np.int64)
         vote_kernels.flip_each(*samples, chosen, self._tally, *work, turn_of_member, values)
         order = np.argsort(turn_of_member)
         self._n_selected = int(chosen.sum())
         return order, values - self.units_per_error * self._n_samples
+
+    @cached_property
+    def _votes_by_sample(self) -> Array:
+        """The codes of all votes: (samples, members)."""
+        assert self._decoded_votes is not None
+        return np.ascontiguousarray(self._decoded_votes.T)
 
     def reset(self, members: Iterable[int]) -> None:
         """Replace the selected members by these members."""

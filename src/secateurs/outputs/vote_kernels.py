@@ -302,68 +302,76 @@ def _flip_members(flips, codes, chosen, tally):
 
 @kernel
 def flip_each(  # noqa: PLR0912, PLR0917
-    codes, y, repeats, weights, chosen, tally, near, changes, order, worths
+    codes, y, repeats, weights, chosen, tally, due, gains, changes, order, worths
 ):
     """Add or remove every member once, each time the member after which the score is highest.
 
-    Arguments are those of `flip_rounds`; fills in the order and the score after each step. Ties go
-    to the first member. The score of an empty set is −1. Only samples on which one vote changes
-    the score are compared for each member: a few per cent of them for a set of many members.
-    ``near`` (samples) and ``changes`` (2, samples, classes + 1) are memory for these; the order is
-    passed as −1.
+    Arguments are those of `flip_rounds`, except that ``codes`` are (samples, members); fills in the
+    order and the score after each step. Ties go to the first member. The score of an empty set is
+    −1. Only samples on which one vote changes the score are compared for each member: a few per
+    cent of them for a set of many members. A lead of the true class, or of another class, changes
+    by at most one vote per step, so that a sample with a lead of L votes is looked at again after
+    L − 1 steps. ``due`` (samples), ``gains`` (members) and ``changes`` (2, classes + 1) are memory
+    for this; ``due`` and ``changes`` are passed as 0 and the order as −1.
     """
-    n_members, n_classes = codes.shape[0], tally.shape[1]
+    n_members, n_classes = chosen.size, tally.shape[1]
     n_chosen = 0
     for member in range(n_members):
         n_chosen += chosen[member]
+    stays = np.int64(0)
+    for sample in range(y.size):
+        stays += repeats[sample] * weights[count_tied_classes(tally, sample, y[sample])]
     for turn in range(n_members):
-        stays = np.int64(0)
-        n_near = 0
+        for member in range(n_members):
+            gains[member] = 0
         for sample in range(y.size):
-            top, n_tied, n_rivals = 0, 0, 0
+            if due[sample] > turn:
+                continue
+            of_truth, most = tally[sample, y[sample]], np.int64(-n_members)
             for label in range(n_classes):
-                top = max(top, tally[sample, label])
+                if label != y[sample]:
+                    most = max(most, np.int64(tally[sample, label]))
+            lead = abs(of_truth - most)
+            due[sample] = turn + max(1, lead - 1)
+            if lead > 1:
+                continue
+            # Classes with the most votes, and with at most one vote less.
+            top, n_tied, n_rivals = max(most, np.int64(of_truth)), 0, 0
             for label in range(n_classes):
                 n_tied += tally[sample, label] == top
                 n_rivals += tally[sample, label] >= top - 1
-            of_truth = tally[sample, y[sample]]
-            before = weights[n_tied if of_truth == top else 0]
-            stays += repeats[sample] * before
-            if n_rivals > 1 and of_truth >= top - 1:
-                near[n_near] = sample
-                changes[0, n_near, n_classes] = changes[1, n_near, n_classes] = 0  # a missing vote
-                for label in range(n_classes):
-                    is_true, votes = label == y[sample], tally[sample, label]
-                    # Classes tied with the true class after one more vote, and one vote less. They
-                    # are not counted again for each label, which would take classes² steps.
-                    added = removed = n_tied if of_truth == top else 0
-                    if votes == top:
-                        added = 1 if is_true else 0
-                        if n_tied > 1:
-                            removed = n_tied - 1 if of_truth == top and not is_true else 0
-                        else:  # the runners-up tie with the former winner
-                            has_tied = is_true or of_truth == top - 1
-                            removed = n_rivals if has_tied else 0
-                    elif votes == top - 1:
-                        added = n_tied + 1 if is_true or of_truth == top else 0
-                    changes[0, n_near, label] = repeats[sample] * (weights[added] - before)
-                    changes[1, n_near, label] = repeats[sample] * (weights[removed] - before)
-                n_near += 1
+            n_before = n_tied if of_truth == top else 0
+            for label in range(n_classes):
+                # Classes tied with the true class after one vote more, and after one vote less.
+                # Counting them again for each label would take classes² steps.
+                is_true, votes = label == y[sample], tally[sample, label]
+                added = removed = n_before
+                if votes == top:
+                    added = 1 if is_true else 0
+                    if n_tied > 1:
+                        removed = n_tied - 1 if of_truth == top and not is_true else 0
+                    else:  # the runners-up tie with the former winner
+                        removed = n_rivals if is_true or of_truth == top - 1 else 0
+                elif votes == top - 1:
+                    added = n_tied + 1 if is_true or of_truth == top else 0
+                changes[0, label] = repeats[sample] * (weights[added] - weights[n_before])
+                changes[1, label] = repeats[sample] * (weights[removed] - weights[n_before])
+            row = codes[sample]
+            for member in range(n_members):
+                gains[member] += changes[1 if chosen[member] else 0, row[member]]
         best, most = -1, np.int64(-2)
         for member in range(n_members):
             if order[member] < 0:
-                side = 1 if chosen[member] else 0
-                worth = stays
-                for index in range(n_near):
-                    worth += changes[side, index, codes[member, near[index]]]
-                if side and n_chosen == 1:
+                worth = stays + gains[member]
+                if chosen[member] and n_chosen == 1:
                     worth = np.int64(-1)
                 if worth > most:
                     best, most = member, worth
         step = -1 if chosen[best] else 1
         for sample in range(y.size):
-            if codes[best, sample] < n_classes:
-                tally[sample, codes[best, sample]] += step
+            if codes[sample, best] < n_classes:
+                tally[sample, codes[sample, best]] += step
         chosen[best] = not chosen[best]
         n_chosen += step
+        stays += gains[best]
         order[best], worths[turn] = turn, most

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from secateurs.measures import disagreement, nvi, oracle_disagreement
+from secateurs.measures import disagreement, double_fault, nvi, oracle_disagreement
 from secateurs.measures.pair_measure import Floats, safe_divide
 from secateurs.objectives import VoteError
 from secateurs.outputs import cluster_kernels
@@ -16,13 +16,13 @@ from secateurs.outputs.votes import Votes
 from secateurs.pruners.base import BasePruner
 from secateurs.pruners.parameters import check_option
 from secateurs.search import TIE, Choice, best_member, best_prefix, raise_if_stopped
-from secateurs.typing import Array, BoolArray
+from secateurs.typing import BoolArray
 
 _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
 # Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
-    "double_fault": lambda votes: _double_fault_distances(votes),  # noqa: PLW0108 (defined below)
+    "double_fault": lambda votes: 1.0 - double_fault.matrix(votes),
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
     "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
@@ -186,29 +186,6 @@ default="double_fault"
         else:
             scores = -own_sums[members] / n_own
         return int(members[best_member(scores)])
-
-
-def _double_fault_distances(votes: Votes) -> Floats:
-    """Return 1 − double fault of all pairs, a product of matrices of wrong votes."""
-    # Sums of zeros and ones are exact in 32 bits up to 2**24 samples, in any order; the product
-    # takes a third of the time of the tables of counts.
-    dtype = np.float32 if votes.n_samples <= 1 << 24 else np.float64
-    codes = votes.oracle.packed.decode()
-    wrong: Array = (codes == 1).astype(dtype)
-    present: Array = (codes < 2).astype(dtype)
-    distances = np.empty((votes.n_members, votes.n_members))
-    step = max(1, _MOST_CELLS // votes.n_members)
-    for first in range(0, votes.n_members, step):
-        members = slice(first, first + step)
-        block = distances[members]
-        block[:] = wrong[members] @ wrong.T
-        if votes.leaves_out_missing:
-            n_common = (present[members] @ present.T).astype(np.float64)
-            block[:] = safe_divide(block, n_common, 0.0)
-        else:
-            block /= votes.n_samples
-        np.subtract(1.0, block, out=block)
-    return distances
 
 
 def _probability_distances(predictions: Predictions) -> Floats:

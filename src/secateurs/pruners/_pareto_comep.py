@@ -27,7 +27,7 @@ from secateurs.search import TIE, Choice, best_member, raise_if_stopped, score_l
 from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, RandomStateLike
 
 Sets = IndexArray  # sets of members, one per row, each sorted
-Sums = tuple[Floats, Floats]  # the relevance and the diversity of sets
+Sums = Floats  # the relevance and the diversity of sets: (2, sets)
 
 _WEIGHTS = _TRADE_OFFS = np.arange(11) / 10
 _MOST_SETS = 10_000  # up to this number all sets are compared, which is exact
@@ -293,7 +293,7 @@ class _SetSums:
             block = sets[first : first + step]
             _pareto_kernels.gather_pairs(block, self._distances, pairs)
             diversity[first : first + step] = pairs[: len(block)].sum(axis=(1, 2)) / 2
-        return self._relevance[sets].sum(axis=1), diversity
+        return np.stack([self._relevance[sets].sum(axis=1), diversity])
 
     def search_front(self, sets: Sets) -> Sets:
         """Return the front after swaps of single members, until no swap extends it or too many."""
@@ -306,25 +306,22 @@ class _SetSums:
             if not new:
                 break
             new = new[:: -(-len(new) // budget)]  # at equal distances on the front
-            swapped = np.concatenate(list(self._improving_sets(front[new], sums)))
-            swapped = swapped[self.is_first[swapped].any(axis=1)]
+            found, found_sums = zip(*self._improving_sets(front[new], sums), strict=True)
             searched.update(members.tobytes() for members in front[new])
             budget -= len(new)
-            new_sums = self.relevance_and_diversity(swapped)
-            front, sums = _undominated_sets(
-                np.concatenate([front, swapped]),
-                (np.concatenate([sums[0], new_sums[0]]), np.concatenate([sums[1], new_sums[1]])),
-            )
+            all_sets, all_sums = np.concatenate([front, *found]), np.hstack([sums, *found_sums])
+            allowed = self.is_first[all_sets].any(axis=1)
+            front, sums = _undominated_sets(all_sets[allowed], all_sums[:, allowed])
         return front
 
-    def _improving_sets(self, sets: Sets, front_sums: Sums) -> Iterator[Sets]:
-        """Yield the sets that differ by one member from one of some sets and extend the front."""
+    def _improving_sets(self, sets: Sets, front_sums: Sums) -> Iterator[tuple[Sets, Sums]]:
+        """Yield sets that differ by one member from one of some sets and extend the front."""
         n_swaps = sets.shape[1] * (len(self._relevance) - sets.shape[1])
         step = max(1, _MOST_CELLS // n_swaps)
         found = np.empty((step * n_swaps, 3), dtype=np.intp)
         sums = np.empty((step * n_swaps, 2))
         work = np.empty((4, max(len(self._relevance), _pareto_kernels.N_BINS)))
-        front = np.stack(front_sums), *_diversity_floors(*front_sums)
+        front = np.ascontiguousarray(front_sums), *_diversity_floors(*front_sums)
         members = self._relevance, self._distances
         for first in range(0, len(sets), step):
             raise_if_stopped()
@@ -332,19 +329,33 @@ class _SetSums:
             n_found = _pareto_kernels.find_improving_swaps(
                 block, *members, *front, TIE, work, found, sums
             )
-            origin, leaving, entering = found[:n_found].T
-            best = _undominated_indices(sums[:n_found, 0], sums[:n_found, 1], origin)
+            near = _nearly_undominated_indices(*sums[:n_found].T)
+            origin, leaving, entering = found[near].T
+            best = _undominated_indices(sums[near, 0], sums[near, 1], origin)
             swapped = block[origin[best]]
             swapped[np.arange(len(best)), leaving[best]] = entering[best]
-            yield np.sort(swapped, axis=1)
+            yield np.sort(swapped, axis=1), sums[near[best]].T
 
 
 def _undominated_sets(sets: Sets, sums: Sums) -> tuple[Sets, Sums]:
     """Return the front of some sets, and its sums; of equal sets the first by its members."""
-    _, distinct = np.unique(_as_raw_bytes(sets), return_index=True)
-    relevance, diversity = sums
-    front = distinct[_undominated_indices(relevance[distinct], diversity[distinct])]
-    return sets[front], (relevance[front], diversity[front])
+    near = _nearly_undominated_indices(*sums)
+    _, distinct = np.unique(_as_raw_bytes(sets[near]), return_index=True)
+    near = near[distinct]
+    front = near[_undominated_indices(*sums[:, near])]
+    return sets[front], sums[:, front]
+
+
+def _nearly_undominated_indices(relevance: Floats, diversity: Floats) -> IndexArray:
+    """Return the indices of the sets that no other set dominates by more than rounding errors.
+
+    They are a small part of the sets, and a single sort finds them.
+    """
+    order = np.argsort(-relevance)
+    ordered = -relevance[order]
+    most_diverse = np.maximum.accumulate(np.concatenate([[-np.inf], diversity[order]]))
+    floors = most_diverse[np.searchsorted(ordered, ordered - _NEAR_ZERO)]
+    return np.sort(order[diversity[order] >= floors - _NEAR_ZERO])
 
 
 def _equal_votes(votes: Votes, distances: Floats) -> BoolArray:
