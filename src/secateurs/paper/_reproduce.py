@@ -160,7 +160,7 @@ def make_contents(
     full_plans = [plan for plan in table_plans if not plan.quick]
     tables_by_seed = [
         [make_accuracy_table(plan, part) for plan in full_plans]
-        for _, part in frame.groupby("seed")
+        for _, part in (frame.groupby("seed") if full_plans and len(frame) else ())
     ]
     made = (
         *map(accuracy_sheet, tables),
