@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 from secateurs import frontier, prune
 from secateurs.displays import CostFrontierDisplay
@@ -150,6 +151,50 @@ def test_regression_and_other_scores_have_frontiers():
     votes, labels, cost = simulated_panel(n_members=4)
     given = {"cost": cost, "scoring": ["f1_macro", "accuracy"], "random_state": 0}
     assert {"f1_macro", "accuracy"} <= set(frontier(votes, y=labels, **given).table().columns)
+
+
+def test_missing_values_are_the_mean_or_left_out():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=90)
+    values = y[:, None] + rng.normal(size=(90, 2)) * [0.5, 0.6]
+    values[30:, 1] = np.nan
+
+    def single_score(**missing):
+        table = frontier(values, y=y, cost=[3, 2], random_state=0, **missing).table()
+        assert table["names"][0] == ["member 1"]
+        return table["validation_score"][0]
+
+    filled = np.where(np.isnan(values[:, 1]), y.mean(), values[:, 1])
+    assert single_score() == single_score(missing="wrong")
+    assert single_score(missing="wrong") == pytest.approx(r2_score(y, filled))
+    assert single_score(missing="ignore") == pytest.approx(r2_score(y[:30], values[:30, 1]))
+
+
+def test_test_samples_have_weights_and_subgroups():
+    votes, y, cost = simulated_panel()
+    test_votes, y_test, _ = simulated_panel(seed=1)
+    weight, regions = np.arange(240) % 4, np.array(["north", "south"])[np.arange(240) % 2]
+    table = frontier(
+        votes,
+        y=y,
+        cost=cost,
+        X_test=test_votes,
+        y_test=y_test,
+        sample_weight_test=weight,
+        sensitive_features=regions,
+        sensitive_features_test=regions,
+    ).table()
+    repeated = np.repeat(np.arange(240), weight)
+    for _, row in table.iterrows():
+        members = best_panel(votes, y, cost, row["cost"])
+        assert row["accuracy"] == pytest.approx(
+            accuracy(test_votes[repeated], y_test[repeated], members)
+        )
+        by_region = [
+            accuracy(test_votes[part], y_test[part], members)
+            for part in (repeated[regions[repeated] == name] for name in ("north", "south"))
+        ]
+        assert row["worst_subgroup"] == pytest.approx(min(by_region))
 
 
 def test_weights_are_part_of_the_frontier():

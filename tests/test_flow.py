@@ -27,7 +27,6 @@ FLOW = (
     ),
     *(
         "comparison",
-        "cost_frontier",
         "displays",
         "benchmarking",
         "paper",

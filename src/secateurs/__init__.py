@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from secateurs.benchmarking import benchmark as benchmark
     from secateurs.comparison import Comparison as Comparison
     from secateurs.comparison import compare as compare
-    from secateurs.cost_frontier import Frontier as Frontier
-    from secateurs.cost_frontier import frontier as frontier
     from secateurs.distributed import DOMEP as DOMEP
     from secateurs.distributed import EPFD as EPFD
     from secateurs.engines.environment import show_versions as show_versions
@@ -33,7 +31,9 @@ if TYPE_CHECKING:
     from secateurs.pruned_estimators import PrunedRegressor as PrunedRegressor
     from secateurs.pruners import *  # noqa: F403
     from secateurs.pruning import Blend as Blend
+    from secateurs.pruning import Frontier as Frontier
     from secateurs.pruning import Pruning as Pruning
+    from secateurs.pruning import frontier as frontier
     from secateurs.pruning import prune as prune
     from secateurs.refitting.refit import LeafRefit as LeafRefit
 
@@ -64,8 +64,8 @@ def _homes() -> dict[str, str]:
         "PrunedRegressor": "secateurs.pruned_estimators",
         "compare": "secateurs.comparison",
         "Comparison": "secateurs.comparison",
-        "frontier": "secateurs.cost_frontier",
-        "Frontier": "secateurs.cost_frontier",
+        "frontier": "secateurs.pruning",
+        "Frontier": "secateurs.pruning",
         "report": "secateurs.report",
         "displays": "secateurs.displays",
         "benchmark": "secateurs.benchmarking",

@@ -18,7 +18,6 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from secateurs import measures
 from secateurs._methods import METHODS
 from secateurs.comparison import compare
-from secateurs.cost_frontier import frontier
 from secateurs.objectives.panel_scores import AccuracyPanels
 from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.predictions import Predictions
@@ -27,7 +26,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.progress import open_stage
 from secateurs.pruners import make_pruner
 from secateurs.pruners.selector import fit_pruner
-from secateurs.pruning import prune
+from secateurs.pruning import frontier, prune
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array
 

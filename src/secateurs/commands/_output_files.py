@@ -13,8 +13,7 @@ from secateurs.commands.shared_options import FORCE, PATH, Decorator, bundle_opt
 
 if TYPE_CHECKING:
     from secateurs.comparison import Comparison
-    from secateurs.cost_frontier import Frontier
-    from secateurs.pruning import Pruning
+    from secateurs.pruning import Frontier, Pruning
 
 MODELS = (".skops", ".joblib", ".pkl", ".pickle")
 

@@ -80,7 +80,7 @@ def frontier(
     if dry_run:
         out.print_dry_run(targets.output_paths)
         return
-    from secateurs.cost_frontier import frontier as find_frontier
+    from secateurs.pruning import frontier as find_frontier
 
     with out.show_progress("evaluating panels"):
         found = find_frontier(

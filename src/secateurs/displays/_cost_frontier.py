@@ -4,8 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from secateurs.cost_frontier import Frontier
 from secateurs.displays._base_display import COLOURS, BaseDisplay
+from secateurs.pruning import Frontier
 from secateurs.typing import AxesLike, FloatArray, JsonObject
 
 

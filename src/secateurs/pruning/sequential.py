@@ -17,17 +17,13 @@ from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
-from secateurs.pruners.parameters import check_option, is_number
-from secateurs.pruning._sequential_kernels import count_undecided, find_best_order
+from secateurs.pruners.parameters import is_number
+from secateurs.pruning._asking_order import Order, is_stopped, resolve_order, vote_leads
 from secateurs.text_format import format_count, format_list
-from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
+from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 # A member: called with samples, it returns their labels, or probabilities (samples × classes).
 AskMember: TypeAlias = Callable[[Any], ArrayLike]
-Order: TypeAlias = str | Sequence[int] | Sequence[str]
-ORDERS = ("best", "cost", "weight")
-# The best order is found among all orders of up to this many members, in about a second.
-_MOST_ORDERED = 14
 _MOST_CONFIDENCES = 200  # confidences to stop at that are compared, if a tolerance is given
 _LARGEST_UNIT = 1000  # weights that are multiples of 1/1000 or more are whole numbers of a unit
 _ROUNDING = 1e-9  # lead that other weights must have, relative to their sum
@@ -113,9 +109,9 @@ class SequentialPanel:
             state[undecided] += self.weights[position] * shares
             spent[undecided] += self.cost[position]
             remaining -= self.weights[position]
-            lead = _leads(state[undecided], self.margin)[1]
-            undecided = undecided[~_is_stopped(lead, remaining, self.confidence)]
-        labels = self.classes_[_leads(state, self.margin)[0]]
+            lead = vote_leads(state[undecided], self.margin)[1]
+            undecided = undecided[~is_stopped(lead, remaining, self.confidence)]
+        labels = self.classes_[vote_leads(state, self.margin)[0]]
         is_unanswered = ~state.any(axis=1)
         if self.fallback < 0:
             labels = labels.astype(object)
@@ -249,7 +245,7 @@ class PanelAnswers:
         whole, margin = _whole_weights(np.ones(len(names)) if weights is None else weights)
         margin = _ROUNDING * float(whole.sum()) if self.is_soft else margin
         votes = whole[:, None, None] * self.shares.transpose(0, 2, 1)
-        indices = _resolve_order(order, names, votes, whole, costs, margin)
+        indices = resolve_order(order, names, votes, whole, costs, margin)
         panel = SequentialPanel(
             [str(names[index]) for index in indices],
             indices,
@@ -314,7 +310,7 @@ class _Replay:
         self._panel, self._truth, self._weight = panel, truth, weight
         states = np.cumsum(votes, axis=0).transpose(0, 2, 1)  # (members, samples, classes)
         remaining = panel.weights.sum() - np.cumsum(panel.weights)
-        pairs = [_leads(state, panel.margin) for state in states]
+        pairs = [vote_leads(state, panel.margin) for state in states]
         answered = [state.any(axis=1) for state in states]
         self._winners = np.array(
             [
@@ -327,7 +323,7 @@ class _Replay:
                 [lead / left for (_, lead), left in zip(pairs, remaining, strict=True)]
             )
         self._is_decided = np.array(
-            [_is_stopped(lead, left, 1.0) for (_, lead), left in zip(pairs, remaining, strict=True)]
+            [is_stopped(lead, left, 1.0) for (_, lead), left in zip(pairs, remaining, strict=True)]
         )
         self._is_decided[-1] = True
 
@@ -374,26 +370,6 @@ class _Replay:
         )
 
 
-def _leads(state: FloatArray, margin: float) -> tuple[IndexArray, FloatArray]:
-    """Return the winner of each sample, and its lead over the closest rival.
-
-    A lead of whole numbers over a higher class counts half a vote more, because a tie is won: it
-    is then decided if the lead is at least the remaining weight. Without votes, there is no lead.
-    """
-    winners = state.argmax(axis=1)
-    leads = state[np.arange(len(state)), winners][:, None] - state
-    is_higher = np.arange(state.shape[1]) > winners[:, None]
-    leads = leads + np.where(is_higher, 0.5, 0.0) if margin == 0 else leads - margin
-    leads[np.arange(len(state)), winners] = np.inf
-    return winners, np.where(state.any(axis=1), leads.min(axis=1), 0.0)
-
-
-def _is_stopped(lead: FloatArray, remaining: float, confidence: float) -> BoolArray:
-    """Return which samples are decided: the remaining weight cannot change the winner."""
-    is_decided: BoolArray = lead > remaining
-    return is_decided | (lead >= confidence * remaining) if confidence < 1 else is_decided
-
-
 def _whole_weights(weights: FloatArray) -> tuple[FloatArray, float]:
     """Return weights as whole numbers and 0, or as they are with the margin for rounding."""
     shares = weights / weights.sum()
@@ -402,73 +378,3 @@ def _whole_weights(weights: FloatArray) -> tuple[FloatArray, float]:
         if np.abs(multiples - np.rint(multiples)).max() < _ROUNDING * unit:
             return np.rint(multiples), 0.0
     return shares, _ROUNDING
-
-
-def _resolve_order(  # noqa: PLR0917
-    order: Order,
-    names: Sequence[str],
-    votes: FloatArray,
-    weights: FloatArray,
-    costs: FloatArray,
-    margin: float,
-) -> list[int]:
-    """Return the positions of the members in the order in which they are asked."""
-    by_name = {
-        "cost": np.lexsort((-weights, costs)).tolist(),
-        "weight": np.lexsort((costs, -weights)).tolist(),
-    }
-    if not isinstance(order, str):
-        known = {str(name): index for index, name in enumerate(names)}
-        positions = [known.get(one, one) if isinstance(one, str) else one for one in order]
-        if sorted(map(str, positions)) != sorted(map(str, range(len(names)))):
-            raise InputError(
-                f"{{order}} must contain each of the {len(names)} members once, by name or index.",
-                order=list(order),
-            )
-        return [int(one) for one in positions]
-    check_option("order", order, ORDERS)
-    if order != "best":
-        return by_name[order]
-    if len(names) <= _MOST_ORDERED:
-        return _best_order(votes, weights, costs, margin)
-    by_name["weight per cost"] = np.argsort(costs / weights, kind="stable").tolist()
-    return min(by_name.values(), key=lambda one: _order_cost(one, votes, weights, costs, margin))
-
-
-def _best_order(
-    votes: FloatArray, weights: FloatArray, costs: FloatArray, margin: float
-) -> list[int]:
-    """Return the order with the least expected cost.
-
-    Whether a sample is decided depends on the set of members that were asked, not on their order.
-    So the least cost of asking a set is the least cost of the set without one member, plus the cost
-    of that member for the samples that are undecided without it.
-    """
-    undecided = _undecided_counts(votes, weights, margin)
-    order = np.empty(len(costs), dtype=np.intp)
-    find_best_order(undecided, costs, np.zeros(len(undecided)), np.zeros_like(undecided), order)
-    return order.tolist()
-
-
-def _undecided_counts(votes: FloatArray, weights: FloatArray, margin: float) -> Array:
-    """Return the number of undecided samples after each set of members, by its bit mask."""
-    columns, counts = np.unique(votes.reshape(-1, votes.shape[2]), axis=1, return_counts=True)
-    unique = np.ascontiguousarray(columns.reshape(*votes.shape[:2], -1))
-    undecided = np.zeros(1 << len(weights), dtype=np.int64)
-    state = np.zeros(unique.shape[1:])
-    count_undecided(unique, weights, counts.astype(np.int64), margin, state, undecided)
-    return undecided
-
-
-def _order_cost(
-    order: Sequence[int], votes: FloatArray, weights: FloatArray, costs: FloatArray, margin: float
-) -> float:
-    """Return the total cost of asking the samples in an order."""
-    state, total = np.zeros((votes.shape[2], votes.shape[1])), 0.0
-    is_open, remaining = np.ones(votes.shape[2], dtype=bool), float(weights.sum())
-    for member in order:
-        total += costs[member] * is_open.sum()
-        state += votes[member].T
-        remaining -= weights[member]
-        is_open &= ~_is_stopped(_leads(state, margin)[1], remaining, 1.0)
-    return float(total)
