@@ -235,6 +235,21 @@ def test_a_missing_probability_is_as_bad_as_a_wrong_label_in_squared_errors(size
     )
 
 
+def test_equal_means_stay_tied_in_the_objective_of_ensemble_selection():
+    predictions, table, y = soft_table(0, 16, 5, 2)
+    frequencies = [Fraction(y.count(label), len(y)) for label in (0, 1)]
+    pruner = make_pruner("caruana", keep=3, max_models=6, scoring="roc_auc").fit(predictions)
+    bag = [m for m, w in zip(pruner.member_indices_, pruner.weights_) for _ in range(round(6 * w))]
+    ranks = []
+    for row in table:
+        answers = [row[m][1] for m in bag if row[m] is not None]
+        ranks.append(sum(answers) / len(answers) if answers else frequencies[1])
+    pairs = [(a, b) for a, ya in zip(ranks, y) for b, yb in zip(ranks, y) if ya < yb]
+    area = Fraction(sum(2 * (a < b) + (a == b) for a, b in pairs), 2 * len(pairs))
+    assert len(bag) == 6
+    assert pruner.objective_ == float(area)
+
+
 @pytest.mark.parametrize(
     "scoring",
     [

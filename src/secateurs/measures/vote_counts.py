@@ -104,10 +104,10 @@ class VoteBlock:
         """Count the samples that each prefix of an order predicts correctly: (2, members).
 
         The second row has the samples that the full ensemble predicts correctly too. None if some
-        votes are missing.
+        votes are missing, and for prefixes of a boosted model, which do not vote.
         """
         contributions, codes = (self.contributions if own else None), self._all_codes
-        if self.votes.has_missing or codes is None:
+        if self.votes.has_missing or self.votes.is_sequential or codes is None:
             return None
         classes = np.arange(self.votes.n_classes) if contributions is None else self.classes
         n_members = np.arange(1.0, len(order) + 1)[:, None]

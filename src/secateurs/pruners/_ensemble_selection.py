@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -184,19 +185,25 @@ class EnsembleSelection(BasePruner):
         )
         n_most = votes.n_members if n_keep is None else n_keep
         progress = _BagProgress(self.max_models, self.n_bags)
-        weights = np.zeros(votes.n_members)
         self.runs_: list[Choice] = []
+        counted: list[Sequence[int]] = []  # the members of the steps that count, by run
         for bag in self._draw_bags(votes.n_members, rng):
             run, n_steps = self._run_bag(objective.for_members(bag), n_most, progress)
             self.runs_.append(Choice(bag[run.members].tolist(), run.scores))
-            weights += np.bincount(bag[run.members[:n_steps]], minlength=len(weights)) / n_steps
+            counted.append(self.runs_[-1].members[:n_steps])
+        # Every run has the same weight. Whole numbers keep tied predictions tied in the scores.
+        common = math.lcm(*map(len, counted))
+        weights = np.zeros(votes.n_members)
+        for members in counted:
+            repeats = np.bincount(members, minlength=len(weights))
+            weights += float(common // len(members)) * repeats
         if self.n_bags == 1:
-            members = list(dict.fromkeys(run.members[:n_steps]))
+            members = list(dict.fromkeys(counted[0]))
         else:
             members = [m for m in ranking(weights).tolist() if weights[m] > 0]
             members = with_valid_first(members, votes)[:n_most]
         self.weights_ = weights[members] / weights[members].sum()
-        scores = objective.prefix_scores(members, self.weights_)
+        scores = objective.prefix_scores(members, weights[members])
         self.objective_ = scores[-1]
         return Choice(members, scores)
 

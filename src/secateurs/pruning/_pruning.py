@@ -38,8 +38,9 @@ from secateurs.measures.expected_votes import ExpectedVotes
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
+from secateurs.pruning._asking_order import Order
 from secateurs.pruning.blend import Blend
-from secateurs.pruning.sequential import Order, SequentialPanel, panel_of_members
+from secateurs.pruning.sequential import SequentialPanel, panel_of_members
 from secateurs.refitting.branches import pruned_node_count
 from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples

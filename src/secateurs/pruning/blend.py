@@ -23,8 +23,9 @@ from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
 from secateurs.outputs.table_members import TableFormat
 from secateurs.pruners.parameters import check_option
+from secateurs.pruning._asking_order import Order
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
-from secateurs.pruning.sequential import Order, PanelAnswers, SequentialPanel
+from secateurs.pruning.sequential import PanelAnswers, SequentialPanel
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import (
     Array,
