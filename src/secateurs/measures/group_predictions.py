@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from secateurs.labels import argmax_with_ties
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs.fixed_point import mean_from_sums
+from secateurs.outputs.fixed_point import mean_from_sums, whole_number_weights
 from secateurs.outputs.input_checks import effective_members
 from secateurs.outputs.missing_answers import fill_unanswered
 from secateurs.outputs.predictions import Predictions
@@ -124,6 +124,8 @@ def group_predictions(
     total, present, counted = np.zeros(shape), np.zeros(outputs.n_samples), list[int]()
     for index, group in enumerate(effective_members(outputs, group) for group in groups):
         own_weights = group_weights.get(index)
+        if own_weights is not None:
+            own_weights = whole_number_weights(own_weights)
         if own_weights is not None or list(group[: len(counted)]) != counted:
             total, present, counted = np.zeros(shape), np.zeros(outputs.n_samples), []
         added = group[len(counted) :]

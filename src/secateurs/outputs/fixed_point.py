@@ -16,6 +16,8 @@ PROBABILITY_BITS = 14  # 1 is 2**14, which fits into 16 bits with its sign
 NUMBER_BITS = 30  # of the largest value, which fits into 32 bits with its sign
 FINEST = 1023  # the largest exponent, also used if all values are zero: 2.0**1023 is finite
 PROBABILITY_TOLERANCE = 1e-3  # deviation of a sum of probabilities from 1 that rounding may cause
+_LARGEST_UNIT = 1000  # weights that are multiples of 1/1000 or more are whole numbers of a unit
+_UNIT_ROUNDING = 1e-12  # deviation from a whole number that rounding of weights may cause
 
 
 def missing_cell_value(cells: Array) -> int:
@@ -69,6 +71,32 @@ def coarsen_steps(cells: Array, n_bits: int) -> Array:
     missing = cells == missing_cell_value(cells)
     # A shift by all bits of the type is undefined; NUMBER_BITS + 1 bits leave the sign alone.
     return np.where(missing, cells, cells >> min(n_bits, NUMBER_BITS + 1))
+
+
+def whole_number_weights(weights: FloatArray) -> FloatArray:
+    """Return weights as whole numbers if they are multiples of a common unit, else as they are.
+
+    Sums of fixed-point predictions with such weights are exact, so that equal means are equal
+    floats. The weights of ensemble selection are multiples, such as 1/3 and 2/3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.outputs.fixed_point import whole_number_weights
+    >>> whole_number_weights(np.array([0.5, 1 / 3, 1 / 6]))
+    array([3., 2., 1.])
+    """
+    total = weights.sum()
+    if not 0 < total < np.inf:
+        return weights
+    shares = weights / total
+    smallest = shares[shares > 0].min()
+    for count in range(1, int(_LARGEST_UNIT * smallest * (1 + _UNIT_ROUNDING)) + 1):
+        multiples = shares * (count / smallest)
+        whole: FloatArray = np.rint(multiples)
+        if np.abs(multiples - whole).max() < _UNIT_ROUNDING * _LARGEST_UNIT:
+            return whole
+    return weights
 
 
 def mean_from_sums(total: FloatArray, total_weight: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ from secateurs.outputs.fixed_point import (
     fixed_point_exponent,
     mean_from_sums,
     missing_cell_value,
+    whole_number_weights,
 )
 from secateurs.outputs.input_checks import (
     as_label_column,
@@ -392,8 +393,9 @@ class Predictions:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the mean prediction, and the total weight of the members that predict a sample."""
         selected = np.asarray(effective_members(self, members))
-        is_unweighted = weights is None or self.is_sequential
-        shares = np.ones(len(selected)) if is_unweighted else np.asarray(weights, dtype=float)
+        shares = np.ones(len(selected))
+        if weights is not None and not self.is_sequential:
+            shares = whole_number_weights(np.asarray(weights, dtype=float))
         total = np.zeros((self.n_samples, *(() if self.is_numbers else (self.n_classes,))))
         total_weight = np.zeros(self.n_samples)
         for member, share in zip(selected.tolist(), shares, strict=True):

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, is_text, merge_classes
+from secateurs.outputs.fixed_point import whole_number_weights
 from secateurs.outputs.input_checks import (
     as_label_column,
     check_sample_weights,
@@ -380,7 +381,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         check_option("unanswered", self.unanswered, UNANSWERED)
         array = self._own_members(self._read_table(table))
         values, is_missing = self._as_numbers(array)
-        weights = self._checked_weights()
+        weights = whole_number_weights(self._checked_weights())
         sums, totals = np.zeros((len(values), values.shape[2])), np.zeros(len(values))
         for member, weight in enumerate(weights):
             is_present = ~is_missing[:, member]

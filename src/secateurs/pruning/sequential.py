@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from secateurs.exceptions import InputError
 from secateurs.measures.group_predictions import member_prediction
 from secateurs.measures.vote_counts import NORMAL_97_5
+from secateurs.outputs.fixed_point import whole_number_weights
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
@@ -25,7 +26,6 @@ from secateurs.typing import Array, FloatArray, IndexArray, Samples
 # A member: called with samples, it returns their labels, or probabilities (samples × classes).
 AskMember: TypeAlias = Callable[[Any], ArrayLike]
 _MOST_CONFIDENCES = 200  # confidences to stop at that are compared, if a tolerance is given
-_LARGEST_UNIT = 1000  # weights that are multiples of 1/1000 or more are whole numbers of a unit
 _ROUNDING = 1e-9  # lead that other weights must have, relative to their sum
 
 
@@ -242,8 +242,9 @@ class PanelAnswers:
             message = "{tolerance} is not valid. Pass a number from 0 to 1."
             raise InputError(message, tolerance=tolerance)
         costs = _check_costs(cost, len(names))
-        whole, margin = _whole_weights(np.ones(len(names)) if weights is None else weights)
-        margin = _ROUNDING * float(whole.sum()) if self.is_soft else margin
+        whole = whole_number_weights(np.ones(len(names)) if weights is None else weights)
+        is_exact = not self.is_soft and bool((whole == np.rint(whole)).all())
+        margin = 0.0 if is_exact else _ROUNDING * float(whole.sum())
         votes = whole[:, None, None] * self.shares.transpose(0, 2, 1)
         indices = resolve_order(order, names, votes, whole, costs, margin)
         panel = SequentialPanel(
@@ -368,13 +369,3 @@ class _Replay:
             agreement=self._mean(answers == full),
             accuracy_change=change,
         )
-
-
-def _whole_weights(weights: FloatArray) -> tuple[FloatArray, float]:
-    """Return weights as whole numbers and 0, or as they are with the margin for rounding."""
-    shares = weights / weights.sum()
-    for unit in range(1, _LARGEST_UNIT + 1):
-        multiples = shares * unit
-        if np.abs(multiples - np.rint(multiples)).max() < _ROUNDING * unit:
-            return np.rint(multiples), 0.0
-    return shares, _ROUNDING
