@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from secateurs.ensembles import Ensemble
-from secateurs.evaluation.budget import Budget, SizeSearch, budget_error, largest_within_limit
+from secateurs.evaluation.budget import Budget, budget_error, largest_within_limit
 from secateurs.evaluation.panel_search import (
     Panel,
     PanelSearch,
@@ -17,6 +17,7 @@ from secateurs.evaluation.panel_search import (
     panel_within,
 )
 from secateurs.evaluation.selections import Selection, copy_with_members
+from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import BudgetError
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secateurs.evaluation.budget import Budget, SizeSearch
+from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.ensemble_kind import is_library
 from secateurs.evaluation.library_method import best_library_size, library_scoring
 from secateurs.evaluation.ranking_spread import ranking_spread
+from secateurs.evaluation.size_search import SizeSearch
 from secateurs.evaluation.tolerance import STEADY_SHARE, good_larger_share
 from secateurs.measures.group_predictions import member_prediction
 from secateurs.measures.scoring import Scoring

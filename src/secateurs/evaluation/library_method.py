@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from secateurs.evaluation.alternatives import is_applicable
-from secateurs.evaluation.budget import SizeSearch
 from secateurs.evaluation.method_decision import MethodAdvice, MethodScores, decide_method
+from secateurs.evaluation.size_search import SizeSearch
 from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem

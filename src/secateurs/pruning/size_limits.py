@@ -12,7 +12,8 @@ from sklearn.utils import _safe_indexing
 
 from secateurs.ensembles import Ensemble
 from secateurs.ensembles.decision_trees import with_pruned_branches
-from secateurs.evaluation.budget import Budget, SizeSearch
+from secateurs.evaluation.budget import Budget
+from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import BudgetError
 from secateurs.problem import Problem
 from secateurs.problem.latency import make_predictor, time_predictions
