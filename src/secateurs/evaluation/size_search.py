@@ -106,8 +106,7 @@ class SizeSearch:
                 for name, values in scores.items()
                 if name.startswith(_SUBGROUP)
             ]
-        share = 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
-        tolerated = smallest_tolerated_size(sizes, limits, share, budget.relative_to)
+        tolerated = smallest_tolerated_size(sizes, limits, self._steady_share, budget.relative_to)
         if tolerated is None:
             names = format_list([limit.name.removeprefix(_SUBGROUP) for limit in limits], " and ")
             raise BudgetError(
@@ -116,6 +115,11 @@ class SizeSearch:
                 relative_to="full",
             )
         return tolerated
+
+    @property
+    def _steady_share(self) -> float:
+        """Share of the larger sizes that must be within the tolerances as well."""
+        return 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
 
     @cached_property
     def _scores_by_vote(self) -> dict[str, tuple[IndexArray, dict[str, FloatArray]]]:

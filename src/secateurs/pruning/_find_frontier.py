@@ -179,7 +179,7 @@ def _cross_validate_front(
     panels = [panel_within(front, limit) for limit in limits]
     assert search.pruner is not None
     sizes = BudgetSearch(search.problem, search.pruner, rng, search, limits)
-    plan = EvaluationPlan(search.problem, int(rng.randint(2**31)))
+    plan = EvaluationPlan(search.problem, rng)
     curves = cross_validate_selections(
         plan,
         {_CURVE: sizes.select_all},
