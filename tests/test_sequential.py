@@ -195,7 +195,7 @@ def test_members_are_called_only_for_undecided_samples():
 
 def test_members_that_cannot_be_called_are_rejected():
     panel = sequential_panel(list("ab"), Votes.encode([[0, 1], [1, 1]], [0, 1]))
-    with pytest.raises(InputError, match="The value for a in members is a list. Pass a function"):
+    with pytest.raises(InputError, match=r"The value for a in members is a list\. Pass a function"):
         panel.predict({"a": [0, 1], "b": [1, 1]}, np.arange(2))
 
 

@@ -26,9 +26,7 @@ from secateurs.exceptions import BudgetError
 from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
-from secateurs.problem.latency import (
-    measure_latencies,
-)
+from secateurs.problem.latency import measure_latencies
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import fit_pruner
 from secateurs.text_format import format_count, format_list

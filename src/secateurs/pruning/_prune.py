@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.evaluation.auto_method import resolve_method
-from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import find_collapses, warn_alarms
+from secateurs.evaluation.held_out_figures import selection_figures
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem

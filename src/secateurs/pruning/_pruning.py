@@ -20,17 +20,17 @@ from secateurs.evaluation.alternatives import (
     evaluate_with_alternatives,
     plain_parameters,
 )
-from secateurs.evaluation.before_after import (
-    cross_validate_pruning,
-    cross_validation_seconds,
-    measure_on_test,
-)
+from secateurs.evaluation.before_after import measure_on_test
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.guards import (
     describe_precision,
     find_alarms,
     find_collapses,
     warn_alarms,
+)
+from secateurs.evaluation.held_out_figures import (
+    cross_validate_pruning,
+    cross_validation_seconds,
 )
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError

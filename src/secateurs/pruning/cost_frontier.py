@@ -19,12 +19,7 @@ from secateurs.evaluation.cost_selection import (
     fitted_with_members,
 )
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.panel_search import (
-    Panel,
-    PanelSearch,
-    limit_with_rounding,
-    panel_within,
-)
+from secateurs.evaluation.panel_search import Panel, PanelSearch, limit_with_rounding, panel_within
 from secateurs.evaluation.score_table import SizeCurve, score_row
 from secateurs.evaluation.selections import Selection
 from secateurs.evaluation.tolerance import ToleratedLoss, smallest_tolerated_size
