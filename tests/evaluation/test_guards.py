@@ -189,3 +189,27 @@ def test_first_members_that_are_much_better_have_an_alarm(on_test):
     figures = pruning.summary(*((table[300:], y[300:]) if on_test else ()))
     alarms = [alarm for alarm in figures.attrs["alarms"] if "As many of the first" in alarm]
     assert len(alarms) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "named"),
+    [
+        ("ROC AUC", (0.83, 0.83, -0.03, 0.03), True),
+        ("ROC AUC", (0.83, 0.83, -0.015, 0.015), False),  # not more than two points
+        ("Brier score", (0.10, 0.10, -0.02, 0.02), True),
+        ("Brier score", (0.10, 0.10, -0.009, 0.009), False),  # not more than 10 %
+        ("Brier score", (0.10, 0.08, -0.05, -0.01), False),
+        ("ROC AUC", (0.83, 0.83, math.nan, math.nan), False),
+        ("log loss", (0.3, 0.3, -0.2, 0.2), False),
+    ],
+)
+def test_a_note_names_scores_that_may_be_much_worse(label, values, named):
+    measured = PruningFigures("", "", {label: BeforeAfter(*values)})
+    notes = describe_precision(problem_with(), measured)
+    assert bool(notes) is named
+    if named:
+        assert notes[0].startswith(
+            f"These samples cannot exclude much worse scores after pruning: {label}"
+        )
+    assert find_alarms(problem_with(), measured) == []
+    assert find_collapses(problem_with(), measured.figures) == []
