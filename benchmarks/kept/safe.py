@@ -232,7 +232,7 @@ def measured(
                         full = combined(test, [*every], None)
                         kept = combined(test, members, pruning.weights)
                     messages += _alarms(pruning, test, y_test)
-                    notes = [] if rule == "before" else _open_risks(pruning)
+                    notes = [] if rule == "before" else _notes(pruning)
                     yield {
                         "data": name,
                         "situation": label,
@@ -275,15 +275,15 @@ def _alarms(pruning: Any, X_test: Values, y_test: Values) -> list[str]:
     return [alarm for alarm in alarms if alarm.startswith("Warning: ")]
 
 
-def _open_risks(pruning: Any) -> list[str]:
-    """Return the notes of the cross-validated summary on losses that cannot be excluded."""
+def _notes(pruning: Any) -> list[str]:
+    """Return the notes of the cross-validated summary that are no warnings."""
     with (
         warnings.catch_warnings(),
-        patch.multiple(model_costs, _TIMING_SECONDS=0.0, _QUICK_SECONDS=0.0),
+        patch.multiple(model_costs, _TIMING_SECONDS=0.0, _QUICK_SECONDS=0.0),  # times are not read
     ):
         warnings.simplefilter("ignore")
         alarms = pruning.summary().attrs["alarms"]
-    return [alarm for alarm in alarms if alarm.startswith("These samples cannot exclude")]
+    return [alarm for alarm in alarms if not alarm.startswith("Warning: ")]
 
 
 def _file_name(name: str) -> str:

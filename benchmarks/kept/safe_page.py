@@ -55,9 +55,10 @@ _ALARMS = """
 ## Alarms by guard
 
 The number of prunings above with an alarm of each guard, and how many of these were not safe. A
-note is no warning: the summary of the validation samples names scores of probabilities that may be
-much worse (by the 95 % interval, AUC by more than two points or the Brier score by more than 10 %).
-The notes of the former rule were not counted. The last row counts all prunings.
+note is no warning: the cross-validated summary of the validation samples names scores of
+probabilities that may be much worse (by the 95 % interval, AUC by more than two points or the Brier
+score by more than 10 %), or says that samples are too few to tell a change of a point. Notes were
+not counted for the former rule. The last row counts all prunings.
 """
 _LIBRARIES = """
 ## Libraries
@@ -143,9 +144,10 @@ def _alarm_markdown(records: Sequence[Record]) -> str:
         name: [_count(records, rule, starts) for rule in rules] for name, starts in _GUARDS.items()
     }
     counts["any guard"] = [_count(records, rule, ("",)) for rule in rules]
-    counts["note on losses that cannot be excluded"] = [
-        _count(records, rule, ("",), "notes") for rule in rules
+    counts["note: much worse scores are possible"] = [
+        _count(records, rule, ("These samples cannot exclude",), "notes") for rule in rules
     ]
+    counts["any note"] = [_count(records, rule, ("",), "notes") for rule in rules]
     counts["neither alarm nor note"] = [_count_silent(records, rule) for rule in rules]
     counts["prunings, not safe"] = [
         (len(part), sum(not is_safe(record) for record in part))

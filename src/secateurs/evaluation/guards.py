@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from secateurs._methods import DEFAULT_TOLERANCE
 from secateurs.evaluation.metrics import (
     BEST_MEMBER,
     FIRST_MEMBERS,
@@ -84,7 +85,7 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
         )
     for name, (subject, advice) in _BETTER.items():
         baseline = measured.baselines.get(name)
-        if baseline is not None and _is_surely_better(baseline, sign):
+        if baseline is not None and _is_surely_better(baseline, scoring):
             alarms.append(
                 f"{subject} a better {label} than the pruned ensemble: {baseline.after:.4f}, "
                 f"compared with {baseline.before:.4f}. {advice}, or compare methods with "
@@ -99,10 +100,14 @@ def _ranks_usefully(measured: PruningFigures) -> bool:
     return any(area > _USEFUL_AUC for area in areas)
 
 
-def _is_surely_better(baseline: BeforeAfter, sign: float) -> bool:
-    """Return whether a baseline is better than the pruned ensemble by three standard errors."""
+def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
+    """Return whether a baseline is better than the pruned ensemble by three standard errors.
+
+    A lead of a score that is within the default tolerance is no alarm.
+    """
+    sign, least = (1.0, DEFAULT_TOLERANCE) if scoring.larger_is_better else (-1.0, 0.0)
     lead = sign * (baseline.after - baseline.before)
-    return lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
+    return lead > max(least, _SURE_LEAD * (baseline.high - baseline.low) / 2)
 
 
 def _keep_more(is_full_better: bool) -> str:
