@@ -174,7 +174,7 @@ def test_the_guard_equals_its_twin(losses, smallest):
 def naive_prefix(staged, targets, largest):
     """Return the fewest rounds for which all longer prefixes hardly differ, with loops.
 
-    Each prefix has (samples, values). `largest` is the error of a wrong sample, 0 if unbounded.
+    Each prefix has (samples, values). `largest` is the error of one further sample.
     """
     n_samples, full = len(targets), staged[-1]
     loss = [sum((full[i] - targets[i]) ** 2) for i in range(n_samples)]
@@ -209,7 +209,7 @@ def test_a_prefix_is_kept_from_which_on_predictions_hardly_change(learning_rate)
 
 
 def test_all_rounds_are_kept_if_few_samples_hardly_have_errors():
-    """A rise of the loss by 5 % is less than the error of one sample, which 300 cannot show."""
+    """A rise of the loss by 5 % is less than an error of 1 of one sample, which 300 cannot show."""
     features, labels = make_blobs(900, centers=2, cluster_std=1.5, random_state=3)
     boosted = GradientBoostingClassifier(n_estimators=60, learning_rate=0.5, random_state=0)
     boosted.fit(features[:600], labels[:600])
