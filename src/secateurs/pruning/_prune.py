@@ -110,10 +110,10 @@ def prune(
         random draw of that many changes the predictions of the full ensemble by at most 1.5 % of
         their variance (1 % for votes by labels) and raises its Brier score or squared error by at
         most 10 %, and more if the cross-validated Brier score or squared error is more than 5 %
-        above that of the full ensemble; of a boosted model, the
-        first rounds from which on its predictions hardly change; of a library of different models,
-        the size with the best cross-validated score. ``Pruning.size_reason`` says what decided. A
-        pruner object uses its own ``keep``.
+        above that of the full ensemble; of a boosted model, the first rounds from which on its
+        predictions hardly change; of a library of different models, the size with the best
+        cross-validated score, or more members if a class is rare. ``Pruning.size_reason`` says
+        what decided. A pruner object uses its own ``keep``.
     tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
         compared with the reference of ``relative_to``. The smallest sub-ensemble within the
