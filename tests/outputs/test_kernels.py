@@ -366,17 +366,23 @@ def test_hits_of_votes_are_added_up():
             assert hits[member, label] == (right & (truth == label)).sum()
 
 
-@pytest.mark.parametrize("n_samples", [1, 31, 32, 33, 64, 200, (1 << 17) + 37])
+@pytest.mark.parametrize(
+    ("n_samples", "n_rows"), [(1, 1), (31, 3), (32, 1), (33, 3), (64, 1), (200, 3), (2100, 70)]
+)
 @pytest.mark.parametrize("n_members", [1, 4, 7])
-def test_products_of_16_bits_are_added_up(n_samples, n_members):
+def test_products_of_16_bits_are_added_up(n_samples, n_members, n_rows):
     most = 2**14
     for values in ([most], [-most], [-most, most, 0, 1, -1, 12345]):  # the largest sums there are
-        one = rng.choice(values, size=(2, n_samples)).astype(np.int16)
-        table = rng.choice(values, size=(n_members, 2, n_samples)).astype(np.int16)
-        sums = np.arange(n_members)
-        prediction_kernels.add_dot_products(one, table, sums)
-        expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
-        assert (sums - np.arange(n_members)).tolist() == expected.tolist()
+        errors = rng.choice(values, size=(n_rows, 2, n_samples)).astype(np.int16)
+        table = rng.choice(values, size=(9, 2, n_samples)).astype(np.int16)
+        members = rng.integers(9, size=n_members)
+        starts = np.sort(rng.integers(n_rows, size=n_members))
+        sums = np.tile(np.arange(n_members), (n_rows, 1))
+        prediction_kernels.add_dot_products(errors, table, members, starts, sums)
+        chosen = table[members].reshape(n_members, -1).astype(np.int64)
+        expected = errors.reshape(n_rows, -1).astype(np.int64) @ chosen.T
+        is_needed = np.arange(n_rows)[:, None] >= starts
+        assert (sums - np.arange(n_members))[is_needed].tolist() == expected[is_needed].tolist()
 
 
 def test_agreement_is_counted_on_samples_that_both_predict():
