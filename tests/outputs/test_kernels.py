@@ -104,6 +104,17 @@ def test_long_planes_are_counted_tile_by_tile():
     assert tables[0, 0, 0, 0] == np.count_nonzero((codes == 0).all(axis=1))
 
 
+@pytest.mark.parametrize("n_planes", [4, 6, 9])
+@pytest.mark.parametrize("n_words", [1, 2 * bit_kernels._FOUR_TILE_WORDS + 3])
+def test_planes_are_counted_four_by_four(n_planes, n_words):
+    bits = rng.integers(2, size=(n_planes, n_words, 64)).astype(bool)
+    planes = pack_bits(bits.reshape(n_planes, -1))[:, :n_words]
+    counts = np.full((n_planes, 2), -1)
+    bit_kernels.count_four_by_four(planes, planes[:2], counts)
+    expected = [[np.count_nonzero(one & other) for other in bits[:2]] for one in bits]
+    assert counts.tolist() == expected
+
+
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
 def test_rows_are_copied_to_their_targets(n_rows):
     table = rng.integers(2**63, size=(12, 5)).astype(np.uint64)
@@ -128,6 +139,14 @@ def test_distances_follow_from_tables_of_label_pairs(weight):
     sides = np.array([[naive.entropy(c) for c in columns], [naive.nmi(c, y) for c in columns]])
     distances = np.empty((5, 5))
     bit_kernels.distances_of_cells(tables, logs, np.log2(30), sides, sides, weight, distances)
+    planes = packed(np.array(columns).T, 3)
+    sizes = np.array([[column.count(label) for label in range(3)] for column in columns])
+    table, row = np.empty((3, 3), dtype=np.int64), np.empty(5)
+    for i in range(5):
+        bit_kernels.distances_from_member(
+            planes, sizes, i, logs, np.log2(30), sides, weight, table, row
+        )
+        assert row.tolist() == distances[i].tolist()
     for i, j in np.ndindex(5, 5):
         diversity, relevance = naive.nvi(columns[i], columns[j]), sides[1, [i, j]].mean()
         expected = weight * diversity + (1 - weight) * relevance
