@@ -388,7 +388,7 @@ def test_hits_of_votes_are_added_up():
 @pytest.mark.parametrize(
     ("n_samples", "n_rows"), [(1, 1), (31, 3), (32, 1), (33, 3), (64, 1), (200, 3), (2100, 70)]
 )
-@pytest.mark.parametrize("n_members", [1, 4, 7])
+@pytest.mark.parametrize("n_members", [4, 8])
 def test_products_of_16_bits_are_added_up(n_samples, n_members, n_rows):
     most = 2**14
     for values in ([most], [-most], [-most, most, 0, 1, -1, 12345]):  # the largest sums there are

@@ -154,7 +154,7 @@ class PredictionErrors(MemberErrors[Predictions]):
                 rows = slice(first, first + _ROWS_AT_ONCE)
                 errors = self._member_errors(others.cells[rows])
                 truth_products = self._truth_products(errors)
-                self.add_products(errors, truth_products, members, starts, sums[rows])
+                sums[rows] = self.products(errors, truth_products, members, starts)
         else:
             for member, cells in enumerate(others.cells):
                 errors = self._member_errors(cells)
@@ -185,28 +185,21 @@ class PredictionErrors(MemberErrors[Predictions]):
         errors = self._member_errors(self._cells[members])
         return errors, self._truth_products(errors)
 
-    def add_products(
-        self,
-        errors: Array,
-        truth_products: Counts,
-        members: IndexArray,
-        starts: IndexArray,
-        sums: Counts,
-    ) -> None:
-        """Add the products of rows of errors with the errors of some members to sums.
+    def products(
+        self, errors: Array, truth_products: Counts, members: IndexArray, starts: IndexArray
+    ) -> Counts:
+        """Return the products of rows of errors with the errors of some members.
 
         A member is multiplied with the rows from its start on; starts are ascending.
         """
         # Σ e·(p − t) = Σ e·p − Σ e·t: the last sum is the same for all members.
-        prediction_kernels.add_dot_products(errors, self._cells, members, starts, sums)
+        sums = _dot_products(errors, self._cells, members, starts)
         sums -= truth_products[:, None]
+        return sums
 
     def _truth_products(self, errors: Array) -> Counts:
         """Return the products of rows of errors with the true values."""
-        four_times = np.zeros(4, dtype=np.intp)  # the kernel multiplies four members at once
-        sums = np.zeros((len(errors), 4), dtype=np.int64)
-        prediction_kernels.add_dot_products(errors, self._truth[None], four_times, four_times, sums)
-        return sums[:, 0]
+        return _dot_products(errors, self._truth[None], *np.zeros((2, 1), dtype=np.intp))[:, 0]
 
     def _member_errors(self, cells: Array) -> Array:
         """Return one member's errors, in the type of the cells; 0 where a cell is missing."""
@@ -222,6 +215,18 @@ class PredictionErrors(MemberErrors[Predictions]):
     def member_predictions(self, members: MemberIndices) -> Predictions:
         """Return the predictions of some members."""
         return self._predictions.take(members)
+
+
+def _dot_products(errors: Array, table: Array, members: IndexArray, starts: IndexArray) -> Counts:
+    """Return the dot products of rows of errors with members of a table, from their starts on."""
+    # The kernel multiplies four members at once: the last one is repeated.
+    places = np.minimum(np.arange(-(-len(members) // 4) * 4), len(members) - 1)
+    sums = np.zeros((len(errors), len(places)), dtype=np.int64)
+    # Read-only and other arrays would be compiled separately.
+    read_only = table.view()
+    read_only.flags.writeable = False
+    prediction_kernels.add_dot_products(errors, read_only, members[places], starts[places], sums)
+    return sums[:, : len(members)]
 
 
 def member_errors(outputs: Votes | Predictions, places: int | None = None) -> MemberErrors[Any]:

@@ -115,12 +115,8 @@ class LazySums:
         self, errors: Array, truth_products: Counts, members: IndexArray, starts: IndexArray
     ) -> Floats:
         """Return G of rows of errors with some members, each from the row of its start on."""
-        # The kernel multiplies four members at once: the last one is repeated.
-        places = np.minimum(np.arange(-(-len(members) // 4) * 4), len(members) - 1)
-        sums = np.zeros((len(errors), len(places)), dtype=np.int64)
-        self._errors.add_products(errors, truth_products, members[places], starts[places], sums)
-        products: Floats = sums[:, : len(members)] / self._errors.n_samples
-        return products
+        products = self._errors.products(errors, truth_products, members, starts)
+        return products / self._errors.n_samples
 
     def _upper_bounds(self) -> Floats:
         """Return an upper bound of the gain of each member; the gain, if its sum is complete."""

@@ -164,7 +164,7 @@ def count_four_by_four(planes, others, counts):
             three, four = planes[i + 2, first:last], planes[i + 3, first:last]
             for j in range(others.shape[0]):
                 if first == 0:
-                    counts[i : i + 4, j] = 0
+                    counts[i, j] = counts[i + 1, j] = counts[i + 2, j] = counts[i + 3, j] = 0
                 found = _joint_counts_of_four(one, two, three, four, others[j, first:last])
                 counts[i, j] += found[0]
                 counts[i + 1, j] += found[1]

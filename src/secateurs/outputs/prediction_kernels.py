@@ -129,34 +129,32 @@ def _compiled_dot_four(  # noqa: PLR0917
 
 @kernel
 def add_dot_products(errors, table, members, starts, sums):
-    """Add the dot products of errors with members of a table to ``sums[index, place]``.
+    """Add the dot products of errors with members of a table to ``sums[row, place]``.
 
     ``errors`` is (rows, components, samples). The member ``members[place]`` is multiplied with the
-    rows from ``starts[place]`` on, and with some rows before it if the start of one of the three
-    members before it is smaller. Numbers have 16 bits and are at most 2**14; the samples of a row
-    and of a member are contiguous.
+    rows from ``starts[place]`` on; sums of rows before it are undefined. There is a multiple of
+    four members, and starts are ascending. Numbers have 16 bits and are at most 2**14; the samples
+    of a row and of a member are contiguous.
     """
     n_rows, n_components, n_samples = errors.shape
-    n_fours = members.size // 4 * 4
     # Blocks of complete turns, so that one block of all rows stays in the cache.
     n_block = max(_BLOCK // max(n_rows, 1), 64 * _TURN) // _TURN * _TURN
     for first in range(0, n_samples, n_block):
         last = min(n_samples, first + n_block)
-        rest = last - (last - first) % _TURN
         for component in range(n_components):
-            for place in range(members.size):
-                is_single = place >= n_fours
-                for index in range(starts[place], n_rows):
-                    if not is_single and place % 4 == 0:
-                        dot_four(errors, index, component, table, members, place, first, last, sums)
-                    # Unsigned indices avoid Numba's test for negative ones, so that this is
-                    # vectorised.
-                    total, member, row = np.int64(0), np.uintp(members[place]), np.uintp(index)
-                    part = np.uintp(component)
-                    for sample in range(np.uintp(first if is_single else rest), np.uintp(last)):
-                        error = np.int64(errors[row, part, sample])
-                        total += error * np.int64(table[member, part, sample])
-                    sums[index, place] += total
+            for place in range(0, members.size, 4):
+                for row in range(starts[place], n_rows):
+                    dot_four(errors, row, component, table, members, place, first, last, sums)
+    # Unsigned indices avoid Numba's test for negative ones, which takes long to compile.
+    for place in range(np.uintp(members.size)):
+        member = np.uintp(members[place])
+        for row in range(np.uintp(starts[place]), np.uintp(n_rows)):
+            total = np.int64(0)
+            for component in range(np.uintp(n_components)):
+                for sample in range(np.uintp(n_samples // _TURN * _TURN), np.uintp(n_samples)):
+                    error = np.int64(errors[row, component, sample])
+                    total += error * np.int64(table[member, component, sample])
+            sums[row, place] += total
 
 
 @inlined
