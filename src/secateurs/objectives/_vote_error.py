@@ -109,8 +109,7 @@ class VoteError:
         A sample without any vote is not correct: a vote for the lowest class would make the result
         depend on the names of the classes.
         """
-        winner = np.empty(self._votes.n_samples, dtype=np.intp)
-        vote_kernels.find_winners(self._tally, winner)
+        winner = self._tally.argmax(axis=1)
         is_right: BoolArray = winner == self._y
         return is_right & self._tally.any(axis=1) if self._votes.has_missing else is_right
 
