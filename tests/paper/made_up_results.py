@@ -101,7 +101,8 @@ def race(cell, factor=2.0):
         "n_cores": 4,
         "seconds_comep": [1.0 + 0.01 * turn for turn in range(5)],
         "seconds_domep": [time / factor for time in times],
-        "seconds_path": [time / (2 * factor) for time in times],
+        "seconds_comep_cpu": [1.0 + 0.01 * turn for turn in range(5)],
+        "seconds_path_cpu": [time / (2 * factor) for time in times],
     }
 
 

@@ -157,7 +157,7 @@ def _relative_change(pairs: Sequence[EpfdPair], others: Sequence[float]) -> Stat
 
 @judges_claim("epfd-time", "EPFD saves time at the paper's sizes.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
-    """The quantity is the time of a method divided by that of its EPFD version.
+    """The quantity is the CPU time of a method divided by that of its EPFD version.
 
     The latter is the time of the longest group and the second round, as with one machine per group.
     The value is the geometric mean over data sets, methods and rows averaged.
@@ -231,7 +231,7 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             plan.name,
             f"Each method and its EPFD version: {row}",
             f"{plan.repeated(mine[0].source)} (a) Test accuracy, mean and standard deviation over "
-            f"{len(mine[0].accuracy)} folds. (b) Time to select members. The distributed version "
+            f"{len(mine[0].accuracy)} folds. (b) CPU time to select members. The distributed version "
             "of COMEP is DOMEP. The time with one machine per group is the time of the longest "
             "group and the second round; the speed-up with one machine per group has its 95 % "
             "interval over folds.",
