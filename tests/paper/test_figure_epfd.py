@@ -94,7 +94,8 @@ def test_epfd_that_loses_accuracy_is_found_out():
 
 def test_without_a_loss_by_random_members_nothing_can_be_told():
     claim = judge_epfd(lambda cell: epfd(cell, random=-1.0))["epfd-accuracy"]
-    assert (claim.verdict, claim.statistic) == ("cannot be told", None)
+    assert (claim.verdict, claim.statistic.verdict) == ("cannot be told", "holds")
+    assert claim.check.value == pytest.approx(-1 / 20, abs=0.01)
     assert "the test cannot tell a loss" in claim.told
 
 
