@@ -100,6 +100,7 @@ def test_the_distributed_version_prunes_in_groups(voted):
     row = CellMeasurer(voted).measure_cell(cell("re", "epfd"))
     assert row["members"] == pruner.member_indices_.tolist()
     assert row["path_seconds"] > 0
+    assert row["group_wins"] == (pruner.winner_ < 2)
     assert make_cell_pruner(cell("oep", "epfd"), voted.validation).n_groups == 2
     assert type(make_cell_pruner(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
 

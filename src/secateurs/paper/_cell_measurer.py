@@ -214,6 +214,7 @@ def _fit_timed(pruner: BasePruner, votes: Votes) -> tuple[list[int], JsonObject]
     fields: JsonObject = {"seconds": _least_seconds(lambda: pruner.fit(votes))}
     if isinstance(pruner, GroupedPruner):
         fields["path_seconds"] = _critical_path_seconds(pruner, votes, _least_seconds)
+        fields["group_wins"] = int(pruner.winner_ < len(pruner.candidates_) - 1)
     return pruner.member_indices_.tolist(), fields
 
 

@@ -45,6 +45,7 @@ class EpfdPair(RowSeries):
     fold_epfd_seconds: tuple[float, ...]
     # Longest group + second round: the time with one machine per group.
     fold_path_seconds: tuple[float, ...]
+    group_wins: tuple[float, ...]  # 1 where the result of a group is better than that of the union
 
     @property
     def seconds(self) -> float:
@@ -103,11 +104,11 @@ def epfd_pairs(plan: Plan, frame: pd.DataFrame) -> list[EpfdPair]:
             joined = library.merge(epfd, on=["fold", "seed"], suffixes=("", "_epfd"))
             if len(joined):
                 first, second = (100 * joined[f"accuracy{s}"].astype(float) for s in ("", "_epfd"))
-                times = (joined[n] for n in ("seconds", "seconds_epfd", "path_seconds_epfd"))
-                seconds = (tuple(values.astype(float)) for values in times)
+                names = ("seconds", "seconds_epfd", "path_seconds_epfd", "group_wins_epfd")
+                measured = (tuple(joined[name].astype(float)) for name in names)
                 n_members = int(joined["n_members"].iloc[0])
                 folds = (tuple(first), tuple(second))
-                pairs.append(EpfdPair(name, source, method, n_members, *folds, *seconds))
+                pairs.append(EpfdPair(name, source, method, n_members, *folds, *measured))
     return pairs
 
 
@@ -130,9 +131,20 @@ def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     gains = [pair.accuracy_difference for pair in methods]
     told = (
         f"{len({pair.row for pair in methods})} rows. Single pairs of a row and a method change by "
-        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points."
+        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points. "
+        f"{_count_group_wins(methods)}"
     )
     return Finding(statistic, told, {"differences": _values_by_method(methods, gains)}, check)
+
+
+def _count_group_wins(pairs: Sequence[EpfdPair]) -> str:
+    """Return how often the result of a group is better than that of the second round."""
+    by_method = group_by_data_set(
+        [method_label(pair.method) for pair in pairs for _ in pair.group_wins],
+        [wins for pair in pairs for wins in pair.group_wins],
+    )
+    counts = ", ".join(f"{name} {sum(w):g} of {len(w)}" for name, w in by_method.items())
+    return f"Runs in which the result of a group wins: {counts}."
 
 
 def _relative_change(pairs: Sequence[EpfdPair], others: Sequence[float]) -> Statistic:
