@@ -39,7 +39,7 @@ def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     ]
     if not lines:
         return None
-    headings = ("Members", "Kept", "Data sets", *map(method_label, PAPER_METHODS), "W/T/L")
+    headings = ("Members", "Kept", "Rows", *map(method_label, PAPER_METHODS), "W/T/L")
     shown = tuple(
         tuple(format_number(value) if isinstance(value, float) else str(value) for value in line)
         for line in lines
