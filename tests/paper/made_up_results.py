@@ -75,8 +75,8 @@ def noisy(cell):
     """Some accuracy for any cell of the kind "prune", with times."""
     value = 0.7 + 0.2 * noise(cell.dataset, cell.learner) + 0.05 * noise(key_of(cell))
     key = key_of(cell)
-    times = {"seconds": 0.1 + noise(key), "path_seconds": 0.05 + noise(key, "path"), "group_wins": 0}
-    return {"accuracy": round(value, 4), **times}
+    times = {"seconds": 0.1 + noise(key), "path_seconds": 0.05 + noise(key, "path")}
+    return {"accuracy": round(value, 4), "group_wins": 0, **times}
 
 
 def combinations(cell, slope=1.0, spread=0.02):

@@ -29,7 +29,8 @@ def select_kp(votes: Votes, keep: int) -> list[int]:
         return list(range(n_members))
     kappa = np.full((n_members, n_members), np.inf, dtype=np.float32)
     for i, j in zip(*np.triu_indices(n_members, 1), strict=True):
-        kappa[i, j] = their_kappa(*votes.codes([int(i), int(j)]), votes.truth)
+        first, second = votes.codes([int(i), int(j)])
+        kappa[i, j] = their_kappa(first, second, votes.truth)
     selected: list[int] = []
     while len(selected) < keep:
         pair = [int(index) for index in np.unravel_index(kappa.argmin(), kappa.shape)]

@@ -234,10 +234,10 @@ def epfd_pictures(plan: Plan, pairs: Sequence[EpfdPair]) -> list[look.Picture]:
             plan.name,
             f"Each method and its EPFD version: {row}",
             f"{plan.repeated(mine[0].source)} (a) Test accuracy, mean and standard deviation over "
-            f"{len(mine[0].accuracy)} folds. (b) CPU time to select members. The distributed version "
-            "of COMEP is DOMEP. The time with one machine per group is the time of the longest "
-            "group and the second round; the speed-up with one machine per group has its 95 % "
-            "interval over folds.",
+            f"{len(mine[0].accuracy)} folds. (b) CPU time to select members. The distributed "
+            "version of COMEP is DOMEP. The time with one machine per group is the time of the "
+            "longest group and the second round; the speed-up with one machine per group has its "
+            "95 % interval over folds.",
             headings,
             tuple(
                 (

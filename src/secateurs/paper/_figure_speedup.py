@@ -322,8 +322,8 @@ def speedup_pictures(plan: Plan, races: Sequence[SpeedupRace]) -> list[look.Pict
         "of its distributed version. Right (c, d): efficiency, the speed-up divided by the number "
         "of workers. Times are medians, with the 95 % interval of the speed-up over alternating "
         "runs. Workers are processes of one machine. Filled markers include the overhead of "
-        "workers; open markers are the CPU time of the longest group and the second round alone. The distributed "
-        "version is faster to the right of 1."
+        "workers; open markers are the CPU time of the longest group and the second round alone. "
+        "The distributed version is faster to the right of 1."
     )
     draw = partial(_draw_races, races, names)
     height = 1.3 + 0.245 * len(names)

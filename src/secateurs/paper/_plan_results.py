@@ -40,9 +40,7 @@ SCHEMA = ResultSchema(
         "size": {"sizes": [int], "accuracies": [float]},
         "speedup": {
             **{"workers": int, "n_groups": int},
-            **{
-                f"seconds_{side}": [float] for side in ("comep", "domep", "comep_cpu", "path_cpu")
-            },
+            **{f"seconds_{side}": [float] for side in ("comep", "domep", "comep_cpu", "path_cpu")},
         },
         "scale": {"n": int, "d": int, "seconds": float},
     },
