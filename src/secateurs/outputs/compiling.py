@@ -20,6 +20,8 @@ from numba.core import caching, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 
+from secateurs.thread_safety import hold_over_forks
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -99,12 +101,7 @@ event.register("numba:compile", _LISTENER)
 
 # A child that is forked while another thread compiles would inherit numba's lock in the locked
 # state and wait for it forever at its first kernel. So a fork waits until the compilation is over.
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )
+hold_over_forks(global_compiler_lock)
 
 
 class _KernelCache(FunctionCache):
