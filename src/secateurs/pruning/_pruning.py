@@ -59,7 +59,8 @@ class Pruning:
         The pruned ensemble: a plain object of the same class as the full ensemble, with the kept
         members in their original order. If trees have weights or were refitted, they are copies
         with other values in their leaves. For a list or dict of models, it is a fitted Voting
-        ensemble; for predictions, a `Blend`.
+        ensemble, whose members are pipelines with encoded labels if it votes by label and the
+        labels are neither booleans nor 0, 1, 2, …; for predictions, a `Blend`.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)

@@ -236,7 +236,7 @@ class Frontier:
                 f"The {n_members} have too many panels to score all of them: panels were found by "
                 "greedy selection and swaps, and better panels may exist."
             )
-        return (how, self.plan.description)
+        return (*self.problem.ensemble.notes, how, self.plan.description)
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write an HTML report of the frontier, which describes the panel of `at` in detail.
