@@ -5,7 +5,6 @@ The reasons and measurements are in docs/decisions/0024-the-default-size.md.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.parameters import resolve_keep
 from secateurs.search import TIE
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import FloatArray, IndexArray, Parameters
 
 
@@ -135,8 +135,7 @@ def advise_library_method(
     n_keep = None if keep is None else resolve_keep(keep, problem.n_members)
     candidates = {name: _candidate(problem, name, n_keep, scoring) for name in _CANDIDATES}
     pruners = {name: pruner for name, pruner in candidates.items() if pruner is not None}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about folds; those about all samples are shown later
+    with record_warnings():  # about folds; those about all samples are shown later
         default, scores = _candidate_scores(problem, pruners, n_keep, scoring, seed)
     names = list(pruners)
     index, why = decide_method(names, scores, {name: float(name == default) for name in names})
