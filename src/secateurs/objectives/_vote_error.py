@@ -80,7 +80,7 @@ class VoteError:
             self._decoded_votes = self._tallied_codes(codes, votes.n_classes)
         self._votes = votes
         self._y = votes.truth
-        self._tally = np.zeros((votes.n_samples, self._n_columns), dtype=np.int32)
+        self._tally = votes.empty_tally(self._n_columns)
 
     @property
     def n_members(self) -> int:
