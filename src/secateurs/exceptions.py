@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from secateurs.text_format import replace_surrogates, replace_unprintable
+from secateurs.text_format import replace_unprintable
 
 __all__ = [
     "BudgetError",
@@ -37,7 +37,7 @@ class _ParameterMessage(Exception):  # noqa: N818
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
-        return replace_surrogates(text)
+        return replace_unprintable(text)  # names of members may have line breaks
 
     def prepend(self, text: str) -> None:
         """Put text in front of the message, usually the name of a file."""

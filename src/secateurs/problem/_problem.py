@@ -34,8 +34,10 @@ from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (
     attach_samples,
     check_member_costs,
+    check_models,
     check_sensitive_features,
     check_test_set,
+    check_unfitted_models,
     recognise_ensemble,
     reject_table_parameters,
 )
@@ -135,7 +137,13 @@ class Problem:
             costs = check_member_costs(cost, problem.ensemble)
             return problem if costs is None else replace(problem, cost=costs)
         out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
-        if holds_unfitted_models(ensemble) and X is not None and y is not None:
+        check_models(ensemble, X, y)
+        is_unfitted = holds_unfitted_models(ensemble)
+        if is_unfitted:
+            check_unfitted_models(ensemble, X)
+        if y is None:
+            raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
+        if is_unfitted:
             if oob:
                 raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
             reject_table_parameters(table_format)
@@ -148,8 +156,6 @@ class Problem:
             sensitive_features = out_of_fold.held_out(sensitive_features)
         if not isinstance(ensemble, Ensemble):
             ensemble = recognise_ensemble(ensemble, y, table_format, scoring)
-        if y is None:
-            raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):
             raise InputError(
                 "{X} is missing. Pass the validation samples; only predictions do not need them.",
