@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from cases import plain
 from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner, prune
 from secateurs._methods import METHODS
+from secateurs.exceptions import SecateursWarning
 
 VOTES, Y = [[0, 1, 1], [1, 1, 0]], [0, 1]
 NAN = float("nan")
@@ -123,6 +124,25 @@ def test_labels_of_another_coding_are_refused_with_an_example():
 def test_a_tolerance_of_exchangeable_members_is_checked(tolerance, message):
     options = {"exchangeable": True, "tolerance": tolerance}
     refuses(message, prune, VOTES * 5, y=Y * 5, **options)
+
+
+def test_labels_of_a_single_class_lead_to_a_warning():
+    with pytest.warns(SecateursWarning, match=r"y has one class only \(1\), so that") as caught:
+        prune(VOTES * 5, y=[1] * 10, pruner="re", keep=1)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_predictions_cannot_be_out_of_bag():
+    refuses("oob=True needs a fitted ensemble", prune, VOTES, y=Y, oob=True)
+
+
+@pytest.mark.parametrize("size", [{"keep": 1}, {}, {"tolerance": 0.1}])
+def test_a_method_warns_once_and_names_the_line_of_the_user(size):
+    case = plain(6, 60)
+    with pytest.warns(UserWarning, match="got no distributions") as caught:
+        prune(case[0], y=case[1], pruner="kl", **size)
+    weak = [warning for warning in caught if "no distributions" in str(warning.message)]
+    assert [warning.filename for warning in weak] == [__file__]
 
 
 def test_sparse_votes_are_refused():

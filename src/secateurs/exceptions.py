@@ -1,6 +1,7 @@
 """Exceptions of secateurs, with the exit and error codes of the command line."""
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -50,6 +51,14 @@ class _ParameterMessage(Exception):  # noqa: N818
 
 class SecateursWarning(_ParameterMessage, UserWarning):
     """A warning of secateurs, whose message is formatted like that of a `SecateursError`."""
+
+
+def caller_stacklevel() -> int:
+    """Return the ``stacklevel`` of a warning that names the line which called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("secateurs"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class SecateursError(_ParameterMessage):
