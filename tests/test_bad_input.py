@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from cases import plain
 from secateurs import COMEP, DREP, PEP, SEP, Votes, all_pruners, make_pruner, prune
 from secateurs._methods import METHODS
+from secateurs.exceptions import SecateursWarning
 
 VOTES, Y = [[0, 1, 1], [1, 1, 0]], [0, 1]
 NAN = float("nan")
@@ -72,6 +75,74 @@ def test_a_model_whose_classes_are_no_text_is_refused():
     rows, y = [[0.0], [1.0]] * 5, ["a", HALF] * 5
     forest = RandomForestClassifier(3, random_state=0).fit(rows, y)
     refuses("holds half of a character", prune, forest, rows, ["a"] * 10, keep=1)
+
+
+TREE = DecisionTreeClassifier(random_state=0)
+ROWS, TEXT = np.arange(40.0).reshape(20, 2), np.array(["a", "b"] * 10)
+FITTED = RandomForestClassifier(3, random_state=0).fit(ROWS, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        (RandomForestClassifier, "RandomForestClassifier is a class, not a model. Pass an inst"),
+        ({"a": TREE, "b": GaussianNB}, r"GaussianNB is a class.* Pass an instance: GaussianNB\(\)"),
+        ([TREE, DecisionTreeRegressor()], "Member 1 is a regressor, and member 0 is not"),
+    ],
+)
+def test_classes_and_mixed_models_are_refused(models, message):
+    refuses(message, prune, models, ROWS, TEXT, keep=1, error=TypeError)
+
+
+@pytest.mark.parametrize("models", [FITTED, {"a": TREE, "b": GaussianNB()}])
+def test_samples_that_are_none_are_refused(models):
+    swapped = r"X has shape \(20,\) and y has shape \(20, 2\): they look swapped"
+    refuses(swapped, prune, models, TEXT, ROWS)
+    refuses(swapped, prune, models, pd.Series(TEXT), pd.DataFrame(ROWS))
+    refuses(r"X is empty: its shape is \(0, 2\)", prune, models, ROWS[:0], TEXT[:0])
+    refuses("y is missing", prune, models, ROWS)
+    refuses("X is missing", prune, models, y=TEXT)
+
+
+def test_unfitted_models_need_samples_to_be_fitted():
+    refuses("X is missing. The models are not fitted: pass X", prune, [TREE, TREE], y=TEXT)
+
+
+def test_labels_of_another_coding_are_refused_with_an_example():
+    forest = RandomForestClassifier(3, random_state=0).fit(ROWS, [0, 1] * 10)
+    with pytest.warns(UserWarning, match="has labels that the model was not trained on"):
+        refuses("Pass labels such as 0\\.", prune, forest, ROWS, [5, 6] * 10)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "message"),
+    [
+        (-1, "tolerance=-1 is not a valid budget. Pass a number of at least 0"),
+        ({"balanced_accuracy": 0.1}, "other scores than accuracy.* Pass a number"),
+    ],
+)
+def test_a_tolerance_of_exchangeable_members_is_checked(tolerance, message):
+    options = {"exchangeable": True, "tolerance": tolerance}
+    refuses(message, prune, VOTES * 5, y=Y * 5, **options)
+
+
+def test_labels_of_a_single_class_lead_to_a_warning():
+    with pytest.warns(SecateursWarning, match=r"y has one class only \(1\), so that") as caught:
+        prune(VOTES * 5, y=[1] * 10, pruner="re", keep=1)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_predictions_cannot_be_out_of_bag():
+    refuses("oob=True needs a fitted ensemble", prune, VOTES, y=Y, oob=True)
+
+
+@pytest.mark.parametrize("size", [{"keep": 1}, {}, {"tolerance": 0.1}])
+def test_a_method_warns_once_and_names_the_line_of_the_user(size):
+    case = plain(6, 60)
+    with pytest.warns(UserWarning, match="got no distributions") as caught:
+        prune(case[0], y=case[1], pruner="kl", **size)
+    weak = [warning for warning in caught if "no distributions" in str(warning.message)]
+    assert [warning.filename for warning in weak] == [__file__]
 
 
 def test_sparse_votes_are_refused():

@@ -128,6 +128,20 @@ def test_probabilities_are_there_only_if_the_ensemble_has_them():
     assert not hasattr(alone, "predict_proba")
 
 
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [
+        ((X, Y), "validation is a tuple of arrays. For samples with labels, fit the ensemble"),
+        ([(X, Y)], "validation has no pair of index arrays for fold 1"),
+        ([([0, 1], [1, 2])], "validation has samples in both parts of fold 1"),
+        ([], "validation has no folds"),
+    ],
+)
+def test_validation_that_is_none_is_refused_by_its_name(validation, message):
+    with pytest.raises(InputError, match=message):
+        PrunedClassifier(FOREST, validation=validation).fit(X, Y)
+
+
 @pytest.mark.parametrize("share", [0, 1, -0.1, "all", None, True])
 def test_validation_is_a_share_or_out_of_bag(share):
     with pytest.raises(InputError, match="is not a valid fraction of the samples"):

@@ -1,6 +1,7 @@
 """Exceptions of secateurs, with the exit and error codes of the command line."""
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -8,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from secateurs.text_format import replace_surrogates, replace_unprintable
+from secateurs.text_format import replace_unprintable
 
 __all__ = [
     "BudgetError",
@@ -37,7 +38,7 @@ class _ParameterMessage(Exception):  # noqa: N818
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
-        return replace_surrogates(text)
+        return replace_unprintable(text)  # names of members may have line breaks
 
     def prepend(self, text: str) -> None:
         """Put text in front of the message, usually the name of a file."""
@@ -50,6 +51,14 @@ class _ParameterMessage(Exception):  # noqa: N818
 
 class SecateursWarning(_ParameterMessage, UserWarning):
     """A warning of secateurs, whose message is formatted like that of a `SecateursError`."""
+
+
+def caller_stacklevel() -> int:
+    """Return the ``stacklevel`` of a warning that names the line which called the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("secateurs"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class SecateursError(_ParameterMessage):

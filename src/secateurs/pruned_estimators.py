@@ -203,7 +203,18 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         is_iterable = hasattr(self.validation, "__iter__") and not isinstance(self.validation, str)
         if is_iterable or is_splitter(self.validation):
             # The last split: with a time series it has the most training samples.
-            folds = CrossValidation.from_parameters(self.validation, groups, len(y))
+            if isinstance(self.validation, tuple) and any(
+                getattr(part, "ndim", 0) == 1 for part in self.validation
+            ):
+                raise InputError(
+                    "{validation} is a tuple of arrays. For samples with labels, fit the ensemble "
+                    "and call prune(ensemble, X_val, y_val). For indices, pass a list: "
+                    "[(training, held_out)].",
+                    validation=...,
+                )
+            folds = CrossValidation.from_parameters(
+                self.validation, groups, len(y), name="validation"
+            )
             return list(folds.split(y, X, rng))[-1]
         if not is_number(self.validation) or not 0 < self.validation < 1:
             raise InputError(

@@ -159,7 +159,8 @@ def test_what_is_no_table_is_refused(desk, name):
 def test_a_name_that_lies_is_refused(desk, suffix):
     path = desk / f"table{suffix}"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(Refusal, match="contains csv"):
+    hint = ", predictions also as .npy or .npz" if suffix.startswith(".np") else ""
+    with pytest.raises(Refusal, match=rf"contains csv\. Pass a table .* or \.parquet{hint}\.$"):
         file_format(path)
 
 

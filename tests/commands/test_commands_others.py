@@ -194,6 +194,21 @@ def test_the_page_is_the_same_by_way_of_its_data(desk):
     assert "val.csv is not valid JSON" in refused(3, "report", "val.csv")
 
 
+@pytest.mark.parametrize(
+    "words", [("prune", "-p", "re", "-k", "3"), ("compare", "-p", "re", "-k", "3"), ("frontier",)]
+)
+def test_run_files_have_a_checksum(desk, words):
+    command, *options = words
+    assert type_in(command, *VOTES, *options, "--run", "run.json").code == 0
+    ended = type_in("report", "run.json")
+    assert ended.code == 0, ended.err
+    assert "checksum" not in ended.err
+    run = json.loads((desk / "run.json").read_text())
+    run["ensemble"]["names"][0] += "!"
+    (desk / "run.json").write_text(json.dumps(run))
+    assert "does not match its checksum" in refused(3, "report", "run.json", "--force")
+
+
 @pytest.mark.parametrize("command", ["prune", "compare"])
 def test_the_page_names_the_command(desk, command):
     assert type_in(command, *VOTES, "-p", "re", "-k", "3", "--run", "run.json").code == 0

@@ -171,8 +171,11 @@ def test_arrays_have_all_columns_or_those_of_the_blend():
     expected = blend.predict(votes)
     assert (blend.predict(votes[:, blend.member_indices_]) == expected).all()
     assert (blend.predict(pd.DataFrame(votes, columns=NAMES)) == expected).all()
-    with pytest.raises(InputError, match=r"shape \(90, 4\). Pass one column for each of the 2 mem"):
+    with pytest.raises(InputError, match=r"has 4 members. Pass one column for each of the 2 mem"):
         blend.predict(votes[:, :4])
+    soft = Blend(["a", "b"], classes=[0, 1], kind="probabilities", positive=1)
+    with pytest.raises(InputError, match=r"has 3 members. Pass one column for each of the 2 mem"):
+        soft.predict(np.full((4, 3), 0.25))
 
 
 def test_tables_of_another_kind_are_rejected():
@@ -278,19 +281,30 @@ VALID = json.loads(
         n_members=5,
     ).to_json()
 )
+HALF = ["a", "b\ud800"]  # half of a character
 HOSTILE = {
-    "names": [None, "ab", [], ["a"] * 2, ["a", 1], ["a", ""], ["a", "x" * 5000], [["a"], "b"], {}],
+    "names": [
+        None,
+        "ab",
+        [],
+        ["a"] * 2,
+        ["a", 1],
+        ["a", ""],
+        ["a", "x" * 5000],
+        [["a"], "b"],
+        HALF,
+    ],
     "weights": ["ab", [1], [1, 2, 3], [1, -2], [0, 0], [1, True], [1, "2"], [1, 1e308], [1, [2]]],
-    "classes": [None, [], [1, 0], [0, 0], [0, "a"], [True, 1], "01", [[0], [1]], [0, None]],
+    "classes": [None, [], [1, 0], [0, 0], [0, "a"], [True, 1], "01", [[0], [1]], [0, None], HALF],
     "kind": [None, "scores", ["labels"], 1],
     "positive": [2, "1", [1], {}],
-    "columns": [1, "", ["{model}"], "x" * 5000],
+    "columns": [1, "", ["{model}"], "x" * 5000, "nope", "{model}{model}"],
     "prior": [[1.0], [0.7, 0.7], [-0.5, 1.5], 0.5, "half", [0.5, None]],
     "unanswered": [None, "guess", 1],
     "member_indices": [[1], [1, 1], [-1, 0], [0, 5], [0.5, 1], [True, 2], 3],
     "n_members": [None, 2, -1, 2.5, 1 << 40, "5"],
     "provenance": [[], "text", 1],
-    "version": [0, 2, "1", None],
+    "version": [0, 2, "1", None, True],
     "format": ["", "secateurs.Pruning", None],
 }
 
@@ -303,6 +317,29 @@ def test_invalid_values_in_json_are_rejected_in_one_line(key, value):
         Blend.from_json(json.dumps(VALID | {key: value}))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("n_members", [1, 6])
+def test_json_without_indices_has_as_many_members_as_names(n_members):
+    text = json.dumps(VALID | {"member_indices": None, "n_members": n_members})
+    with pytest.raises(InputError, match=f"'n_members' is {n_members}. Expected: 2, or null"):
+        Blend.from_json(text)
+    for allowed in (2, None):
+        text = json.dumps(VALID | {"member_indices": None, "n_members": allowed})
+        assert Blend.from_json(text).member_indices_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("text", [None, {}, 1, ["{}"]])
+def test_json_that_is_no_text_is_rejected(text):
+    with pytest.raises(InputError, match=f"but got {type(text).__name__}. Pass text or bytes"):
+        Blend.from_json(text)
+
+
+def test_a_name_with_a_line_break_leaves_messages_on_one_line():
+    blend = Blend(["a\nb", "c"], classes=[0, 1])
+    with pytest.raises(InputError, match=r"no predictions of a.b. Pass predictions") as caught:
+        blend.predict({"c": [0, 1]})
+    assert "\n" not in str(caught.value)
 
 
 JSON_VALUES = st.recursive(

@@ -271,6 +271,17 @@ def test_a_blend_is_asked_in_turn_by_the_predictions_that_are_passed():
     assert np.isnan(again.accuracy_change)
 
 
+def test_a_blend_needs_the_cost_of_each_of_its_members():
+    blend, table = Blend(["a", "b"], classes=[0, 1]), {"a": [0, 1], "b": [0, 0]}
+    with pytest.raises(
+        InputError, match=r"cost has no entry for b\. Pass a cost for each of: a, b"
+    ):
+        blend.sequential(table, cost={"a": 1})
+    # Of the costs of all members, those of the blend count.
+    panel = blend.sequential(table, cost={"x": 9, "b": 3, "a": 1})
+    assert dict(zip(panel.names, panel.cost.tolist(), strict=True)) == {"a": 1, "b": 3}
+
+
 def test_a_blend_without_fallback_has_no_label_for_samples_that_nobody_answers():
     blend = Blend(["a", "b"], classes=[0, 1], unanswered="missing")
     table = np.ma.masked_array([[0, 1], [1, 1], [0, 0]], [[0, 0], [0, 0], [1, 1]])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateurs.commands.command_errors import Refusal
-from secateurs.commands.console_output import to_json
 from secateurs.commands.shared_options import FORCE, PATH, Decorator, bundle_options, option
 
 if TYPE_CHECKING:
@@ -69,14 +68,14 @@ class OutputFiles:
         """Return the contents of the report and run files; ``settings`` go to `report_data`."""
         if self.report is None and self.run is None:
             return {}
-        from secateurs.report import render, report_data
+        from secateurs.report import render, report_data, run_content
 
         data = report_data(result, **settings)
         contents = {}
         if self.report is not None:
             contents[self.report] = render(data).encode()
         if self.run is not None:
-            contents[self.run] = (to_json(data) + "\n").encode()
+            contents[self.run] = run_content(data)
         return contents
 
 

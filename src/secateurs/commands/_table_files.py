@@ -66,7 +66,7 @@ def file_format(path: Path) -> str:
         raise Refusal(
             "format",
             f"{path} contains {content}. Pass a table as .csv, .csv.gz or .parquet"
-            f"{', predictions also as .npy or .npz' if kind == 'zip' else ''}.",
+            f"{', predictions also as .npy or .npz' if {kind, expected} & {'npy', 'zip'} else ''}.",
         )
     return kind
 

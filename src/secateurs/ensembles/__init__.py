@@ -15,3 +15,4 @@ from secateurs.ensembles._sklearn_ensembles import Bagging as Bagging
 from secateurs.ensembles._sklearn_ensembles import Forest as Forest
 from secateurs.ensembles._sklearn_ensembles import ModelCollection as ModelCollection
 from secateurs.ensembles._sklearn_ensembles import Voting as Voting
+from secateurs.ensembles._sklearn_ensembles import check_same_kind as check_same_kind

@@ -250,15 +250,8 @@ class ModelCollection(Ensemble):
                 raise UnsupportedEnsembleError(f"Member {index}, a {name}, {fault}")
         if not members:
             raise InputError("The list of models is empty. Pass at least one fitted model.")
-        are_regressors = [_is_regressor(member) for member in members]
-        if any(are_regressors) and not all(are_regressors):
-            raise UnsupportedEnsembleError(
-                f"Member {are_regressors.index(True)} is a regressor, and member "
-                f"{are_regressors.index(False)} is not. Pass classifiers only, or regressors only."
-            )
-        member_classes = [
-            np.asarray(member.classes_) for member in members if not all(are_regressors)
-        ]
+        are_regressors = check_same_kind(members)
+        member_classes = [np.asarray(member.classes_) for member in members if not are_regressors]
         classes = reduce(merge_classes, member_classes) if member_classes else _NO_CLASSES
         super().__init__(model, members, classes)
         self.is_soft = self.is_regression or all(
@@ -313,6 +306,17 @@ def _round_to_45_bits(number: float, are_whole: bool) -> float:
     # unit less is used.
     mantissa, exponent = math.frexp(number)
     return math.ldexp(math.floor(math.ldexp(mantissa, 45)) - (not are_whole), exponent - 45)
+
+
+def check_same_kind(members: Sequence[object]) -> bool:
+    """Return whether models are regressors; raise if some are, and others are not."""
+    are_regressors = [_is_regressor(member) for member in members]
+    if any(are_regressors) and not all(are_regressors):
+        raise UnsupportedEnsembleError(
+            f"Member {are_regressors.index(True)} is a regressor, and member "
+            f"{are_regressors.index(False)} is not. Pass classifiers only, or regressors only."
+        )
+    return all(are_regressors)
 
 
 def _is_regressor(model: object) -> bool:

@@ -32,9 +32,17 @@ def select_exchangeable(
     Any k members are equally good, so that the first ones are kept.
     """
     _check_options(problem, pruner, budget)
+    budget.check_limits(problem)
     expected = expected_votes(problem.predictions, problem.sample_weight)
     if keep is None or keep == AUTO:
         tolerances = budget.tolerances(problem) or {problem.scoring.key: DEFAULT_TOLERANCE}
+        if set(tolerances) != {problem.scoring.key}:
+            raise InputError(
+                "{tolerance} has other scores than accuracy, which {exchangeable} needs. Pass a "
+                "number.",
+                tolerance=budget.tolerance,
+                exchangeable=True,
+            )
         tolerance = tolerances[problem.scoring.key]
         limits = [ToleratedLoss(problem.scoring.key, expected.values, tolerance)]
         found = smallest_tolerated_size(expected.sizes, limits, relative_to=budget.relative_to)

@@ -59,6 +59,7 @@ class SizeSearch:
 
     def _fit_at_size(self, n_keep: int | float | str | None) -> BasePruner:
         pruner, problem = self.pruner.with_keep(n_keep), self.problem
+        pruner._is_silent = True  # warnings are about the selection of the final size
         return fit_pruner(
             pruner, problem.predictions_for(pruner), sample_weight=problem.sample_weight
         )

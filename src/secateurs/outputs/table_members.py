@@ -147,7 +147,9 @@ def _group_columns(
     names: Sequence[str], pattern: str | None, known: ArrayLike | None
 ) -> ColumnGroups | None:
     """Return the columns of each member by a pattern; None if each column is a member."""
-    matches = [(name, _compile(pattern or _PROBABILITY_COLUMNS).fullmatch(name)) for name in names]
+    matches = [
+        (name, compile_pattern(pattern or _PROBABILITY_COLUMNS).fullmatch(name)) for name in names
+    ]
     groups: ColumnGroups = {}
     for name, match in matches:
         if match is not None:
@@ -182,7 +184,7 @@ def _plain_number(text: str | None, labels: set[str]) -> str:
     return f"{text}.0" if text not in labels and f"{text}.0" in labels else text
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return the regular expression of a pattern of column names."""
     parts = re.split(r"(\{model\}|\{class\})", pattern)
     if parts.count("{model}") != 1 or parts.count("{class}") > 1:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
-from secateurs.ensembles import Ensemble, as_ensemble
-from secateurs.exceptions import InputError
+from secateurs.ensembles import Ensemble, as_ensemble, check_same_kind
+from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.labels import as_labels
 from secateurs.measures.scoring import is_regression_task, main_scorer
 from secateurs.outputs.collect import warn_unseen_labels
@@ -56,6 +56,45 @@ def check_test_set(
     return samples, labels
 
 
+def check_models(model: object, X: Samples, y: ArrayLike | None) -> None:
+    """Raise an error for classes instead of models, and for X empty or swapped with y."""
+    if isinstance(model, Ensemble) or is_prediction_data(model):
+        return
+    for member in _list_models(model):
+        if isinstance(member, type):
+            raise UnsupportedEnsembleError(
+                f"{member.__name__} is a class, not a model. Pass an instance: {member.__name__}()."
+            )
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    y_shape: tuple[int, ...] = getattr(y, "shape", ())
+    if shape[:1] == (0,):
+        raise InputError(f"{{X}} is empty: its shape is {shape}. Pass at least one sample.", X=...)
+    if len(shape) == 1 and len(y_shape) == 2 and y_shape[1] > 1:
+        raise InputError(
+            f"{{X}} has shape {shape} and {{y}} has shape {y_shape}: they look swapped. "
+            "Pass the samples as {X}, and their labels as {y}.",
+            X=...,
+            y=...,
+        )
+
+
+def check_unfitted_models(models: object, X: Samples) -> None:
+    """Raise an error for unfitted models without X, and for classifiers among regressors."""
+    if X is None:
+        raise InputError(
+            "{X} is missing. The models are not fitted: pass X and y, to select members by "
+            "out-of-fold predictions and to fit them.",
+            X=...,
+        )
+    check_same_kind(_list_models(models))
+
+
+def _list_models(models: object) -> list[object]:
+    if isinstance(models, Mapping):
+        return list(models.values())
+    return list(models) if isinstance(models, (list, tuple)) else [models]
+
+
 def recognise_ensemble(
     model: object,
     y: ArrayLike | None,
@@ -99,7 +138,7 @@ def check_member_costs(
     if cost is None:
         return None
     if isinstance(cost, Mapping):
-        cost = _costs_by_name(cost, [str(name) for name in ensemble.member_names])
+        cost = costs_by_name(cost, [str(name) for name in ensemble.member_names])
     try:
         costs = np.asarray(cost, dtype=float)
     except (TypeError, ValueError):
@@ -117,7 +156,7 @@ def check_member_costs(
     return costs
 
 
-def _costs_by_name(cost: Mapping[str, float], names: Sequence[str]) -> list[float]:
+def costs_by_name(cost: Mapping[str, float], names: Sequence[str]) -> list[float]:
     """Return the costs of a dict, in the order of the members."""
     by_name = {str(name): value for name, value in cost.items()}
     missing = [name for name in names if name not in by_name]

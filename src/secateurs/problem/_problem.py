@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.ensembles import Ensemble
-from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.exceptions import InputError, SecateursWarning, caller_stacklevel
 from secateurs.measures.scoring import Scoring, resolve_scorings
 from secateurs.outputs.collect import (
     collect_encoded_predictions,
@@ -34,8 +34,10 @@ from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (
     attach_samples,
     check_member_costs,
+    check_models,
     check_sensitive_features,
     check_test_set,
+    check_unfitted_models,
     recognise_ensemble,
     reject_table_parameters,
 )
@@ -135,9 +137,14 @@ class Problem:
             costs = check_member_costs(cost, problem.ensemble)
             return problem if costs is None else replace(problem, cost=costs)
         out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
-        if holds_unfitted_models(ensemble) and X is not None and y is not None:
-            if oob:
-                raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
+        check_models(ensemble, X, y)
+        is_unfitted = holds_unfitted_models(ensemble)
+        if is_unfitted:
+            check_unfitted_models(ensemble, X)
+        if y is None:
+            raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
+        if is_unfitted:
+            _reject_out_of_bag(oob)
             reject_table_parameters(table_format)
             out_of_fold = predict_out_of_fold(
                 ensemble, X, y, cv=cv, groups=groups, sample_weight=sample_weight, n_jobs=n_jobs
@@ -148,8 +155,6 @@ class Problem:
             sensitive_features = out_of_fold.held_out(sensitive_features)
         if not isinstance(ensemble, Ensemble):
             ensemble = recognise_ensemble(ensemble, y, table_format, scoring)
-        if y is None:
-            raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if X is None and not isinstance(ensemble, PredictionTable):
             raise InputError(
                 "{X} is missing. Pass the validation samples; only predictions do not need them.",
@@ -159,11 +164,13 @@ class Problem:
         test_set = check_test_set(ensemble, X_test, y_test)
         predictions: Votes | Predictions
         if isinstance(ensemble, PredictionTable):
+            _reject_out_of_bag(oob)
             predictions = attach_samples(ensemble.with_labels(y), X)
         elif out_of_fold is not None:
             predictions = out_of_fold.predictions
         else:
             predictions = _collect_from_models(ensemble, X, y, oob, n_jobs)
+        _warn_single_class(predictions)
         predictions = predictions.with_missing_rule(rule)
         if predictions.has_missing and not predictions.n_answered.any():
             raise InputError("All predictions are missing. Pass members that predict samples.")
@@ -506,6 +513,27 @@ def _collect_from_models(
     if oob and (warning := training_order_warning(ensemble, X, labels)):
         warnings.warn(warning, stacklevel=4)
     return predictions
+
+
+def _reject_out_of_bag(oob: bool) -> None:
+    if oob:
+        raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
+
+
+def _warn_single_class(predictions: Votes | Predictions) -> None:
+    """Warn if all validation samples have the same label, though members know several."""
+    if isinstance(predictions, Predictions) or predictions.n_classes == 1:
+        return
+    found = np.unique(true_values(predictions)).tolist()
+    if len(found) == 1:
+        warnings.warn(
+            SecateursWarning(
+                f"{{y}} has one class only ({found[0]!r}), so that members which always predict it "
+                "look perfect. Pass validation samples of all classes.",
+                y=...,
+            ),
+            stacklevel=caller_stacklevel(),
+        )
 
 
 def _resolve_missing_rule(missing: MissingRule | None, ensemble: Ensemble) -> MissingRule:

@@ -38,8 +38,10 @@ class CrossValidation:
     groups: Array | None = None
 
     @classmethod
-    def from_parameters(cls, cv: Any, groups: ArrayLike | None, n_samples: int) -> CrossValidation:
-        """Return the folds for the parameters ``cv`` and ``groups``, checked."""
+    def from_parameters(
+        cls, cv: Any, groups: ArrayLike | None, n_samples: int, name: str = "cv"
+    ) -> CrossValidation:
+        """Return the folds for the parameters ``cv``, called ``name``, and ``groups``, checked."""
         labels = None if groups is None else _check_groups(groups, n_samples)
         if cv is None or is_splitter(cv):
             return cls(cv, labels)
@@ -53,7 +55,7 @@ class CrossValidation:
                 "GroupKFold(5), or pairs of training and held-out indices.",
                 cv=cv,
             )
-        return cls(_check_index_pairs(list(cv), n_samples), labels)
+        return cls(_check_index_pairs(list(cv), n_samples, name), labels)
 
     @property
     def is_default(self) -> bool:
@@ -160,7 +162,7 @@ def _check_groups(groups: ArrayLike, n_samples: int) -> Array:
     return labels
 
 
-def _check_index_pairs(pairs: Sequence[Any], n_samples: int) -> list[FoldIndices]:
+def _check_index_pairs(pairs: Sequence[Any], n_samples: int, name: str = "cv") -> list[FoldIndices]:
     """Return pairs of index arrays, after checking that each fold can be used."""
     checked = []
     for number, pair in enumerate(pairs, 1):
@@ -168,30 +170,32 @@ def _check_index_pairs(pairs: Sequence[Any], n_samples: int) -> list[FoldIndices
             training, held_out = (_as_indices(np.asarray(part)) for part in pair)
         except (TypeError, ValueError):
             raise InputError(
-                f"{{cv}} has no pair of index arrays for fold {number}. Pass pairs of training and "
-                "held-out indices.",
-                cv=...,
+                f"{{{name}}} has no pair of index arrays for fold {number}. Pass pairs of "
+                "training and held-out indices.",
+                **{name: ...},
             ) from None
         both = np.concatenate([training, held_out])
         if not len(training) or not len(held_out):
             part = "training" if not len(training) else "held-out"
-            raise InputError(f"{{cv}} has no {part} samples in fold {number}. Pass both.", cv=...)
+            raise InputError(
+                f"{{{name}}} has no {part} samples in fold {number}. Pass both.", **{name: ...}
+            )
         if both.min() < 0 or both.max() >= n_samples:
             wrong = int(both.max() if both.max() >= n_samples else both.min())
             raise InputError(
-                f"{{cv}} has the index {wrong} in fold {number}, but there are "
+                f"{{{name}}} has the index {wrong} in fold {number}, but there are "
                 f"{format_count(n_samples, 'sample')}. Pass indices from 0 to {n_samples - 1}.",
-                cv=...,
+                **{name: ...},
             )
         if np.isin(held_out, training).any():
             raise InputError(
-                f"{{cv}} has samples in both parts of fold {number}. Hold out other samples than "
-                "those that members are selected on.",
-                cv=...,
+                f"{{{name}}} has samples in both parts of fold {number}. Hold out other samples "
+                "than those that members are selected on.",
+                **{name: ...},
             )
         checked.append((training, held_out))
     if not checked:
-        raise InputError("{cv} has no folds. Pass at least one.", cv=...)
+        raise InputError(f"{{{name}}} has no folds. Pass at least one.", **{name: ...})
     return checked
 
 

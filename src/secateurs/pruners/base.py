@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from secateurs._methods import find_method, regression_methods, short_name
 from secateurs.ensembles import CORRECTS
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, caller_stacklevel
 from secateurs.outputs.compiling import start_stopwatch
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.missing_answers import counts_as_wrong, most_frequent_class
@@ -304,7 +304,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self.support_[self.member_indices_] = True
         if not self._is_silent:
             for message in self._selection_warnings(votes, self.member_indices_):
-                warnings.warn(message, stacklevel=3)
+                warnings.warn(message, stacklevel=caller_stacklevel())
         return self
 
     def _check_missing(self, votes: EncodedPredictions) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from secateurs.exceptions import InputError
 from secateurs.outputs.label_coding import MOST_CLASSES
-from secateurs.text_format import to_json_value
+from secateurs.outputs.table_members import compile_pattern
+from secateurs.text_format import replace_surrogates, to_json_value
 from secateurs.typing import JsonObject
 from secateurs.units import format_bytes
 
@@ -37,6 +38,11 @@ def blend_to_text(blend: Blend, provenance: JsonObject | None) -> str:
 
 def blend_from_text(text: str | bytes) -> JsonObject:
     """Return the parameters of a blend from JSON text; raise if anything in it is invalid."""
+    if not isinstance(text, (str, bytes)):
+        raise InputError(
+            f"Expected the JSON text of a blend, but got {type(text).__name__}. Pass text or "
+            "bytes, such as Path(file).read_text() or json.dumps(record)."
+        )
     if len(text) > _MAX_BYTES:
         raise InputError(f"The JSON text of a blend is limited to {format_bytes(_MAX_BYTES)}.")
     try:
@@ -46,7 +52,7 @@ def blend_from_text(text: str | bytes) -> JsonObject:
         raise InputError(f"This is not the JSON text of a blend: {reason}.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f'This is not the JSON text of a blend: it has no "format": "{FORMAT}".')
-    if record.get("version") != _VERSION:
+    if not _is_index(record.get("version")) or record["version"] != _VERSION:
         raise InputError(
             f"The blend has version {str(record.get('version'))[:40]!r}, but only version "
             f"{_VERSION} is known. Install a newer version of secateurs."
@@ -80,6 +86,10 @@ def _check_record(record: JsonObject) -> None:
     indices, n_members = record["member_indices"], record["n_members"]
     if indices is not None and (n_members is None or max(indices) >= n_members):
         raise _value_error("n_members", n_members, "more than the largest of member_indices")
+    if indices is None and n_members not in (None, n_names):
+        raise _value_error("n_members", n_members, f"{n_names}, or null, without member_indices")
+    if record["columns"] is not None:
+        compile_pattern(record["columns"])
 
 
 def _check_prior(prior: Any, classes: Sequence[object] | None) -> None:
@@ -132,7 +142,16 @@ def _is_index(value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MAX_TEXT
+    is_text = isinstance(value, str) and 0 < len(value) <= _MAX_TEXT
+    return is_text and replace_surrogates(value) == value  # type: ignore[arg-type]
+
+
+def _is_label(value: object) -> bool:
+    return (
+        replace_surrogates(value) == value
+        if isinstance(value, str)
+        else (isinstance(value, bool) or _is_number(value))
+    )
 
 
 def _is_list(value: object, is_item: _Check, most: int = _MAX_MEMBERS) -> bool:
@@ -145,7 +164,7 @@ def _are_names(value: Any) -> bool:
 
 def _are_classes(value: Any) -> bool:
     """Return whether labels are sorted, different, and all text, all numbers or all booleans."""
-    if not _is_list(value, lambda label: isinstance(label, (str, bool)) or _is_number(label)):
+    if not _is_list(value, _is_label):
         return False
     kinds = {str if isinstance(label, str) else isinstance(label, bool) for label in value}
     is_valid = len(kinds) == 1 and len(value) <= MOST_CLASSES
@@ -157,7 +176,7 @@ def _is_none_or(is_valid: _Check) -> _Check:
 
 
 _CHECKS: dict[str, tuple[_Check, str]] = {
-    "names": (_are_names, "different names, as a list of texts"),
+    "names": (_are_names, "different names, as a list of texts without lone surrogates"),
     "weights": (
         _is_none_or(lambda value: _is_list(value, lambda w: _is_number(w) and w >= 0)),
         "numbers of 0 or more, or null",
@@ -165,7 +184,7 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
     "classes": (_is_none_or(_are_classes), "different labels, sorted and of one type, or null"),
     "kind": (lambda value: value in _KINDS, f"one of {', '.join(_KINDS)}"),
     "positive": (
-        _is_none_or(lambda value: isinstance(value, (str, bool)) or _is_number(value)),
+        _is_none_or(_is_label),
         "a label, or null",
     ),
     "columns": (_is_none_or(_is_text), "a pattern of column names, or null"),

@@ -23,6 +23,7 @@ from secateurs.outputs.input_checks import (
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
 from secateurs.outputs.table_members import TableFormat
+from secateurs.problem import costs_by_name
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._asking_order import Order
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text
@@ -310,6 +311,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             True labels, for the accuracy that a tolerance loses.
         cost : array-like of shape (n_names,) or dict, optional
             The cost of asking each member, in the order of ``names`` or by name; 1 by default.
+            Costs of other names are ignored.
         order : {"best", "cost", "weight"} or sequence, default="best"
             The order of asking: the order with the least expected cost for the same answers, cheap
             members first, members with large weights first, or the members by name or index.
@@ -334,8 +336,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             -1 if is_missing_label else int(self._fallback_shares().argmax()),
             check_sample_weights(sample_weight, n_samples, "sample_weight"),
         )
-        costs = [cost[name] for name in self.names] if isinstance(cost, Mapping) else cost
-        return answers.ask_in_turn(self.names, self._checked_weights(), costs, order, tolerance)
+        if isinstance(cost, Mapping):
+            names = [str(name) for name in self.names]
+            cost = costs_by_name({name: cost[name] for name in names if name in cost}, names)
+        return answers.ask_in_turn(self.names, self._checked_weights(), cost, order, tolerance)
 
     def _true_codes(self, y: ArrayLike, n_samples: int) -> IndexArray:
         """Return the codes of true labels; −2 for labels that no member can predict."""
@@ -443,7 +447,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             if self.n_members is not None and self.n_members != len(self.names):
                 expected += f" of this blend, or of all {self.n_members} members"
             raise InputError(
-                f"The table has shape {values.shape}. Pass one column for each of the {expected}."
+                f"The table has {format_count(n_columns, 'member')}. Pass one column for each of "
+                f"the {expected}."
             )
         return values
 

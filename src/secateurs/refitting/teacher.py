@@ -45,7 +45,7 @@ class LabelledSamples:
         if len(known) == 0:
             raise InputError(
                 "No label in {y} is a class of the ensemble. Pass labels such as "
-                f"{ensemble.classes[0]!r}.",
+                f"{ensemble.classes[:1].tolist()[0]!r}.",
                 y=...,
             )
         most = max(1, _MOST_CELLS // ensemble.n_members)

@@ -38,7 +38,7 @@ def write_report(data: JsonObject, path: str | os.PathLike[str], *, force: bool 
     Path
         The file.
     """
-    return _write_text(render(data), Path(path), force)
+    return _write_content(render(data).encode(), Path(path), force)
 
 
 def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -54,8 +54,13 @@ def write_run(data: JsonObject, path: str | os.PathLike[str], *, force: bool = F
     Path
         The file.
     """
+    return _write_content(run_content(data), Path(path), force)
+
+
+def run_content(data: JsonObject) -> bytes:
+    """Return the content of a run file: the data of a report as JSON with a checksum."""
     signed = {**data, _CHECKSUM: _data_checksum(data)}
-    return _write_text(json.dumps(signed, allow_nan=False) + "\n", Path(path), force)
+    return (json.dumps(signed, allow_nan=False) + "\n").encode()
 
 
 def load_run(path: str | os.PathLike[str]) -> JsonObject:
@@ -126,10 +131,10 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _write_text(text: str, path: Path, force: bool) -> Path:
+def _write_content(content: bytes, path: Path, force: bool) -> Path:
     check_writable([path], force)
     try:
-        write_file(path, text.encode(), force=force)
+        write_file(path, content, force=force)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {describe_error(error)}.") from error
     return path
