@@ -28,7 +28,7 @@ _HEAD = """# How often a plain call is safe
 This page is created by
 
 ```
-python -m benchmarks.kept safe --data DIR --page docs/kept-safe.md
+python -m benchmarks.kept safe --data DIR --generated 7 --page docs/kept-safe.md
 ```
 
 from generated data sets and from tables of a folder. It prunes ensembles by the former default
