@@ -340,7 +340,7 @@ def test_a_forked_child_does_not_inherit_the_state_of_other_threads(tmp_path):
     options = {"stderr": subprocess.PIPE, "env": {**os.environ, "OMP_NUM_THREADS": "2"}}
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:
-            _, errors = process.communicate(timeout=300)
+            _, errors = process.communicate(timeout=600)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # the child too, which may hang
