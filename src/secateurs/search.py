@@ -114,10 +114,11 @@ def greedy_forward(
             member = best_member(gains, allowed)
         objective.add(member)
         selected.append(member)
+        free[member] = False
         if settle:
             settle(selected)
-        free[:] = True
-        free[selected] = False
+            free[:] = True
+            free[selected] = False
         values.append(objective.value)
         report_progress(len(selected), n_keep, None if worth is None else worth(selected))
     return Choice(selected, values)

@@ -144,7 +144,7 @@ def test_distances_follow_from_tables_of_label_pairs(weight):
     table, row = np.empty((3, 3), dtype=np.int64), np.empty(5)
     for i in range(5):
         bit_kernels.distances_from_member(
-            planes, sizes, i, logs, np.log2(30), sides, weight, table, row
+            i, planes, sizes, logs, np.log2(30), sides, weight, table, row
         )
         assert row.tolist() == distances[i].tolist()
     for i, j in np.ndindex(5, 5):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -123,7 +124,7 @@ class TDAS(PairObjective):
             return self._distances_from_member(int(members[0]))[None]
         return self.distances_from(self._votes.take(members), self.profile.for_members(members))
 
-    @property
+    @cached_property
     def _is_read_once(self) -> bool:
         """Whether the rows of single members are computed without tables of all pairs."""
         votes = self._votes
@@ -141,16 +142,18 @@ class TDAS(PairObjective):
         return not self._votes.leaves_out_missing and self._votes.n_samples <= MOST_LOOKED_UP
 
     def _distances_from_member(self, member: int) -> Floats:
-        packed, n_samples = self._votes.packed, self._votes.n_samples
         distances = np.empty(self.n_members)
+        bit_kernels.distances_from_member(member, *self._kernel_arguments, distances)
+        return distances
+
+    @cached_property
+    def _kernel_arguments(self) -> tuple[Array, Array, Floats, float, Floats, float, Array]:
+        """The arguments of `distances_from_member` that are the same for all members."""
+        packed, n_samples = self._votes.packed, self._votes.n_samples
         table = np.empty((packed.n_classes, packed.n_classes), dtype=np.int64)
         logs, profile = count_times_log_table(n_samples), np.stack(self.profile)
-        weight = float(self._weight)
-        bit_kernels.distances_from_member(
-            *(packed.cells, packed.code_counts, member, logs, np.log2(n_samples), profile),
-            *(weight, table, distances),
-        )
-        return distances
+        log_n, weight = float(np.log2(n_samples)), float(self._weight)
+        return packed.cells, packed.code_counts, logs, log_n, profile, weight, table
 
     def distances_from(self, others: Votes, profile: Profile) -> Floats:
         """Return the TDAC of other members to all members of this objective: (others, members)."""

@@ -220,7 +220,7 @@ def distances_of_cells(tables, values, log_n, first, second, weight, distances):
 
 @kernel
 def distances_from_member(  # noqa: PLR0917
-    planes, sizes, member, values, log_n, profile, weight, table, distances
+    member, planes, sizes, values, log_n, profile, weight, table, distances
 ):
     """Fill in the TDAC of one member to all members, as `distances_of_cells`, from their planes.
 
