@@ -40,7 +40,7 @@ _TRAINING_SECONDS: Mapping[str, Callable[[float, float], float]] = {
     "lm-sgd-l2": lambda n, f: 1e-6 * n * f,
     "svm-linear": lambda n, f: 1e-6 * n * f,
     # All SVMs of a bag share a kernel; the samples of the larger data sets are far apart.
-    "svm-rbf": lambda n, f: 1.6e-5 * min(n, 3000),
+    "svm-rbf": lambda n, f: 1.2e-5 * min(n, 3000),
     SYNTHETIC: lambda n, f: 1e-8 * n,
 }
 
