@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LICENCES := Apache;BSD;MIT;PSF;Python Software Foundation
 OLDEST := numpy==2.0.2 scipy==1.13.1 scikit-learn==1.6.1 numba==0.60.0 pandas==2.2.3
 
-.PHONY: help demo test lint types tests nightly uncompiled oldest oracle audit soak docs reproduce-quick benchmarks clean
+.PHONY: help demo test lint types tests nightly uncompiled warm oldest oracle audit soak docs reproduce-quick benchmarks clean
 
 help:
 	@echo "make demo             train a forest, prune it with every method and write the report"
@@ -48,7 +48,10 @@ $(VENV)/.documented: $(VENV)/.tested docs/constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/secateurs demo
 
-test: lint types tests uncompiled
+# Checks on one core each, and kernels that two test processes would both compile, come first.
+test: lint
+	@$(MAKE) --no-print-directory --jobs=2 types uncompiled warm
+	@$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check
@@ -60,13 +63,17 @@ types: $(VENV)/.tested
 tests: $(VENV)/.tested
 	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs
 
-# The property tests with twelve times as many random examples; takes about an hour.
+# The property tests with twenty times as many random examples; takes about an hour.
 nightly: $(VENV)/.tested
 	$(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --ignore=tests/docs --hypothesis-profile=nightly
 
 # The kernels as plain Python, without compilation.
 uncompiled: $(VENV)/.tested
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --quiet tests/outputs/test_kernels.py
+
+# All kernels, compiled into the cache of this checkout.
+warm: $(VENV)/.tested
+	$(BIN)/secateurs warm
 
 # Warnings are errors. The tests check every link and open pages in a browser.
 docs: $(VENV)/.documented

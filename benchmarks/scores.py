@@ -7,7 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.core import _python
-from benchmarks.report import Row, pretty, side_by_side
+from benchmarks.report import Row, pretty, processor_time
 from secateurs import JointErrorPruner, Predictions
 
 
@@ -39,7 +39,7 @@ def joint_error() -> Iterator[Row]:
         errors[chosen] @ errors.T
 
     with threadpool_limits(1):
-        best = side_by_side({"fit": fit, "product": multiply}, repeats=9)
+        best = processor_time({"fit": fit, "product": multiply}, repeats=9)
     yield Row(
         "joint error, n=1000, d=100 000, k=50, two classes: time over the matrix product",
         f"{pretty(best['fit'])} against {pretty(best['product'])}",
@@ -57,7 +57,7 @@ def joint_error() -> Iterator[Row]:
     def fit_call(predictions):
         return lambda: JointErrorPruner(keep=10).fit(predictions)
 
-    best = side_by_side({name: fit_call(values) for name, values in kinds.items()}, repeats=5)
+    best = processor_time({name: fit_call(values) for name, values in kinds.items()}, repeats=5)
     for name, kind in (
         ("gaps", "with a third of the values missing"),
         ("values", "for regression"),

@@ -25,7 +25,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as under `nohup make te
 
 # A few examples find most faults within minutes; `--hypothesis-profile=nightly` draws many more.
 settings.register_profile(
-    "local", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+    "local", deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.register_profile("few", settings.get_profile("ci"), max_examples=10)

@@ -248,9 +248,14 @@ def test_a_lock_is_released_by_a_thread_that_forked_while_it_held_it():
 
 AFTER_FORK = """
 import os, sys, threading, warnings
+from contextlib import contextmanager
+from pathlib import Path
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
-from secateurs import COMEP, EPFD, ReducedErrorPruner, Votes
+from lightgbm import LGBMClassifier
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from secateurs import COMEP, EPFD, ReducedErrorPruner, Votes, prune
 from secateurs.engines import executors, failures
 from secateurs.outputs import _store_files
 from secateurs.report import html_templates
@@ -279,6 +284,22 @@ def is_free(lock):
     with lock:
         return True
 
+@contextmanager
+def importing():
+    Path(__file__).with_name("slow_module.py").write_text(
+        "import sys, time; sys.begun.set(); time.sleep(0.5); value = 7"
+    )
+    sys.begun = threading.Event()
+    thread = threading.Thread(target=__import__, args=["slow_module"])
+    thread.start()
+    sys.begun.wait(60)
+    yield
+    thread.join(60)
+
+def boosted_prefixes():
+    kept = [prune(model, X, labels, keep=2).estimator for model in boosted]
+    return [model.predict(X).tolist() for model in kept]
+
 if __name__ == "__main__":
     fit = EPFD(ReducedErrorPruner(1), 2, n_jobs=2, random_state=0).fit
     expected = fit(votes, y).member_indices_.tolist()
@@ -299,7 +320,13 @@ if __name__ == "__main__":
     assert works_in_child(lambda: list(warnings.filters) == filters, record_warnings())
     load = lambda: len(html_templates.notes_list(["a"])) > 0
     assert works_in_child(load, html_templates._loading_lock)
-    # joblib's workers belong to the parent.
+    assert works_in_child(lambda: __import__("slow_module").value == 7, importing())
+    # The threads of OpenMP belong to the parent, and so do joblib's workers.
+    X, labels = load_breast_cancer(return_X_y=True)
+    boosted = [HistGradientBoostingClassifier(max_iter=3), LGBMClassifier(n_estimators=3, n_jobs=2)]
+    boosted = [model.fit(X, labels) for model in boosted]
+    prefixes = boosted_prefixes()
+    assert works_in_child(lambda: boosted_prefixes() == prefixes, open(__file__))
     again = lambda: fit(votes, y).member_indices_.tolist()
     assert works_in_child(lambda: again() == expected, open(__file__))
 """
@@ -310,7 +337,8 @@ def test_a_forked_child_does_not_inherit_the_state_of_other_threads(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(AFTER_FORK)
     command = [sys.executable, "-W", "ignore", str(script)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+    options = {"stderr": subprocess.PIPE, "env": {**os.environ, "OMP_NUM_THREADS": "2"}}
+    with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:
             _, errors = process.communicate(timeout=300)
         finally:

@@ -232,6 +232,7 @@ def measured(
                         full = combined(test, [*every], None)
                         kept = combined(test, members, pruning.weights)
                     messages += _alarms(pruning, test, y_test)
+                    notes = [] if rule == "before" else _notes(pruning)
                     yield {
                         "data": name,
                         "situation": label,
@@ -245,6 +246,7 @@ def measured(
                         "before": _scores(y_test, full, n_classes),
                         "after": _scores(y_test, kept, n_classes),
                         "warnings": messages,
+                        "notes": notes,
                         "seconds": seconds,
                     }
 
@@ -271,6 +273,17 @@ def _alarms(pruning: Any, X_test: Values, y_test: Values) -> list[str]:
         warnings.simplefilter("ignore")
         alarms = pruning.summary(X_test[:N_SUMMARISED], y_test[:N_SUMMARISED]).attrs["alarms"]
     return [alarm for alarm in alarms if alarm.startswith("Warning: ")]
+
+
+def _notes(pruning: Any) -> list[str]:
+    """Return the notes of the cross-validated summary that are no warnings."""
+    with (
+        warnings.catch_warnings(),
+        patch.multiple(model_costs, _TIMING_SECONDS=0.0, _QUICK_SECONDS=0.0),  # times are not read
+    ):
+        warnings.simplefilter("ignore")
+        alarms = pruning.summary().attrs["alarms"]
+    return [alarm for alarm in alarms if not alarm.startswith("Warning: ")]
 
 
 def _file_name(name: str) -> str:

@@ -43,6 +43,7 @@ from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
 from secateurs.pruning import RefitLike, prune
 from secateurs.text_format import format_count
+from secateurs.thread_safety import limit_threads_after_fork
 from secateurs.typing import (
     Array,
     BoolArray,
@@ -119,6 +120,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
         ensemble_params, split_params = self._routed_params(fit_params)
         training, validation = self._split_samples(X, targets, rng, split_params)
         ensemble = clone(self.estimator)
+        limit_threads_after_fork()
         if not isinstance(self.estimator, FrozenEstimator):
             params = _check_method_params(X, ensemble_params, indices=training)
             ensemble.fit(_safe_indexing(X, training), targets[training], **params)

@@ -106,9 +106,12 @@ def greedy_forward(
         if len(selected) < len(first):
             member = first[len(selected)]
         else:
-            member = best_member(
-                objective.gains(), shortlist(selected, free) if shortlist else free
-            )
+            allowed = shortlist(selected, free) if shortlist else free
+            if isinstance(objective, PairObjective):
+                gains = objective.leading_gains(allowed)
+            else:
+                gains = objective.gains()
+            member = best_member(gains, allowed)
         objective.add(member)
         selected.append(member)
         if settle:

@@ -1,14 +1,20 @@
 """State of the process that threads and forked children share: locks, and recorded warnings."""
 
+import _imp
+import importlib
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any, TextIO, TypeAlias
+from typing import Any, Protocol, TextIO, TypeAlias
+
+# A module whose import forks in a second thread and waits for that thread would never be imported.
+_MOST_IMPORT_SECONDS = 10.0
 
 
 class ForkSafeLock:
@@ -45,8 +51,81 @@ def _renew_property_locks() -> None:
                         vars(attribute)["lock"] = threading.RLock()
 
 
+class _Lock(Protocol):
+    def acquire(self) -> object: ...
+    def release(self) -> object: ...
+
+
+_held_over_forks: list[_Lock] = []
+
+
+def hold_over_forks(lock: _Lock) -> None:
+    """Let forks wait until a lock is free, so that no child inherits it in the locked state."""
+    _held_over_forks.append(lock)
+
+
+def _acquire_before_fork() -> None:
+    """Acquire the locks, and wait until no other thread imports a module.
+
+    A child would wait forever for the end of an import that a thread of its parent had begun.
+    """
+    end = time.monotonic() + _MOST_IMPORT_SECONDS
+    while True:
+        for lock in _held_over_forks:
+            lock.acquire()
+        _imp.acquire_lock()  # no thread can begin an import
+        if not _is_importing_elsewhere() or time.monotonic() > end:
+            return
+        _release_after_fork()  # the import may need any of the locks
+        time.sleep(0.001)
+
+
+def _is_importing_elsewhere() -> bool:
+    """Return whether another thread imports a module, or has fetched the lock to do so."""
+    bootstrap: Any = vars(importlib)["_bootstrap"]
+    locks = [reference() for reference in list(bootstrap._module_locks.values())]
+    return any(lock is not None and lock.owner != threading.get_ident() for lock in locks)
+
+
+def _release_after_fork() -> None:
+    _imp.release_lock()
+    for lock in reversed(_held_over_forks):
+        lock.release()
+
+
+_forked_thread: int | None = None  # in a forked child, until its number of threads is limited
+
+
+def _note_fork() -> None:
+    global _forked_thread  # noqa: PLW0603 (state of the process)
+    _forked_thread = threading.get_ident()
+
+
+def limit_threads_after_fork() -> None:
+    """Let the thread that forked use one thread of OpenMP from now on.
+
+    The threads of OpenMP do not exist in a forked child, but GNU's implementation waits for them:
+    predictions of gradient boosting would never end.
+    """
+    global _forked_thread  # noqa: PLW0603
+    if _forked_thread != threading.get_ident():  # other threads get new threads of OpenMP
+        return
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="openmp")
+    if (lightgbm := sys.modules.get("lightgbm.basic")) is not None:  # has its own number of threads
+        vars(lightgbm)["_LIB"].LGBM_SetMaxThreads(1)
+    _forked_thread = None
+
+
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_acquire_before_fork,
+        after_in_parent=_release_after_fork,
+        after_in_child=_release_after_fork,
+    )
     os.register_at_fork(after_in_child=_renew_property_locks)
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 # Held while NumPy reads an array from a file. It parses the header with `ast`, and in Python 3.11

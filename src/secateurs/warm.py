@@ -60,7 +60,13 @@ def _tasks() -> Iterator[Callable[[], object]]:
             if kind in method.traits.outputs:
                 yield from (partial(_select_by_predictions, name, kind, s) for s in scores)
     yield from (partial(_encode_large_table, dtype) for dtype in _LABEL_TYPES)
-    yield from (_measure_pairs, _prune_in_shards, _prune_classifier, _prune_regressor)
+    yield from (
+        _measure_pairs,
+        _count_large_planes,
+        _prune_in_shards,
+        _prune_classifier,
+        _prune_regressor,
+    )
     yield _search_panels
 
 
@@ -135,6 +141,15 @@ def _measure_pairs() -> None:
             measure(first, second, votes.truth if measure.needs_truth else None)
         single.truth_counts.sum()
         fit_pruner(make_pruner("joint", keep=1), single)  # many classes are read by single members
+
+
+def _count_large_planes() -> None:
+    n_members, n_samples = 64, 1 << 17  # fewer votes are counted by other kernels
+    codes = np.zeros((n_samples, n_members), dtype=np.uint8)
+    codes[::3] = 1
+    votes = Votes.encode(codes, codes[:, 0])
+    votes.joint_counts(np.arange(n_members // 2))
+    fit_pruner(make_pruner("comep", keep=1, start=0), votes)
 
 
 def _prune_in_shards() -> None:

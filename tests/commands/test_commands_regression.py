@@ -224,6 +224,40 @@ def test_numbers_from_0_to_1_are_probabilities_unless_the_score_is_one_of_regres
     assert "probabilities" not in ended.err
 
 
+def test_an_array_named_numbers_is_a_regression_whatever_its_values(shop):
+    rng, words = np.random.default_rng(0), ("prune", "--predictions", "shares.npz", "-k", "2")
+    shares, y = rng.random((40, 3)), np.arange(40) % 2
+    np.savez("shares.npz", numbers=shares, y=y)
+    assert "R², cross-fitted" in type_in(*words, "--json").json["figures"]
+    ended = type_in(*words)
+    assert "values of a regression, although y has only integers" in ended.out + ended.err
+    message = refused(3, *words, "--positive", "1")
+    assert "shares.npz: --positive 1 is for probabilities of one class, but" in message
+    np.savez("shares.npz", numbers=shares, y=np.where(y == 1, "yes", "no"))
+    message = refused(3, *words)
+    assert "'no' is not a finite number, but this is a regression" in message
+    assert "model" not in message
+
+
+def test_counts_are_a_regression_and_probabilities_of_one_of_three_classes_an_error(shop):
+    rng, words = np.random.default_rng(0), ("--target", "truth", "-k", "2")
+    counts = rng.poisson(9.0, 60)
+    table = pd.DataFrame(counts[:, None] + rng.normal(size=(60, 3)), columns=list("abc"))
+    table.assign(truth=counts).to_csv("counts.csv", index=False)
+    for command in ("prune", "compare"):
+        ended = type_in(command, "--predictions", "counts.csv", *words)
+        assert ended.code == 0
+        assert "values of a regression, although y has only integers" in ended.out + ended.err
+    for classes in ([0, 1, 2], ["ant", "bee", "cow"]):
+        table = pd.DataFrame(rng.random((60, 3)), columns=list("abc"))
+        table["truth"] = np.array(classes)[np.arange(60) % 3]
+        table.to_csv("three.csv", index=False)
+        message = refused(3, "prune", "--predictions", "three.csv", *words)
+        assert "three.csv: Predictions are numbers from 0 to 1" in message
+        assert "(see --columns)" in message
+        assert ("--scoring, such as r2" in message) == (classes == [0, 1, 2])
+
+
 def test_tables_to_test_on_are_numbers_too(shop):
     made_table(regressors.CHOOSE).assign(truth=regressors.Y[regressors.CHOOSE]).to_csv(
         "val-numbers.csv", index=False

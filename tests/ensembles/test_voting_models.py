@@ -1,6 +1,8 @@
 """Lists and dicts of models as one model that predicts: the same answers as the members' own."""
 
 import pickle
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -88,9 +90,9 @@ def check(pruning, models, soft, labels):
     np.testing.assert_array_equal(served.predict(X[TEST]), best)
     np.testing.assert_array_equal(served.classes_, classes)
     assert hasattr(served, "predict_proba") == soft
+    assert type(served) is VotingClassifier
     if soft:
         np.testing.assert_allclose(served.predict_proba(X[TEST]), shares, atol=1e-12)
-        assert type(served) is VotingClassifier
     assert served.n_features_in_ == 6
 
 
@@ -187,8 +189,69 @@ def test_labels_in_a_table_of_one_column_are_refused():
         prune(models, X[CHOOSE], y[CHOOSE], "best", keep=2)
 
 
+HIDING = """
+import pickle
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "secateurs":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Hidden())
+with open("in.pickle", "rb") as file:
+    models, rows = pickle.load(file)
+with open("out.pickle", "wb") as file:
+    pickle.dump([(type(model).__name__, model.predict(rows)) for model in models], file)
+assert "secateurs" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("labels", ["text", "objects", "numbers", "bool", "codes"])
+def test_voting_ensembles_predict_where_secateurs_is_not_installed(tmp_path, labels):
+    y = np.asarray(LABELS[labels])[CODES]
+    prunings = []
+    for made in (with_probabilities, without_probabilities):
+        for given in ({"pruner": "caruana"}, {"pruner": "best", "keep": 1}):
+            prunings.append(prune(made(labels), X[CHOOSE], y[CHOOSE], **given))
+    served = [pruning.estimator for pruning in prunings]
+    (tmp_path / "in.pickle").write_bytes(pickle.dumps((served, X[TEST])))
+    subprocess.run([sys.executable, "-c", HIDING], cwd=tmp_path, check=True)
+    for pruning, (name, predicted) in zip(
+        prunings, pickle.loads((tmp_path / "out.pickle").read_bytes()), strict=True
+    ):
+        assert name == "VotingClassifier"
+        np.testing.assert_array_equal(predicted, pruning.estimator.predict(X[TEST]))
+        if len(pruning.members) == 1:
+            np.testing.assert_array_equal(predicted, pruning.members[0].predict(X[TEST]))
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_only_labels_other_than_codes_need_pipelines_in_a_hard_vote(labels):
+    models = without_probabilities(labels)
+    y = np.asarray(LABELS[labels])[CODES]
+    pruning = prune(models, X[CHOOSE], y[CHOOSE], "best", keep=2)
+    for model, member in zip(pruning.members, pruning.estimator.estimators_, strict=True):
+        if labels in ("codes", "bool"):
+            assert member is model
+        else:
+            assert type(member) is Pipeline
+            assert member[0].estimators_ == [model]
+
+
+def test_a_hard_vote_can_be_pruned_again():
+    y = np.array(LABELS["text"])[CODES]
+    models = without_probabilities("text")
+    first = prune(models, X[CHOOSE], y[CHOOSE], "best", keep=4)
+    second = prune(first.estimator, X[CHOOSE], y[CHOOSE], "best", keep=1)
+    (member,) = second.member_indices
+    original = first.members[member]
+    assert type(second.estimator) is VotingClassifier
+    np.testing.assert_array_equal(second.estimator.predict(X[TEST]), original.predict(X[TEST]))
+
+
 def test_a_vote_with_a_single_class_works():
     models = [DecisionTreeClassifier().fit(X[:20], ["only"] * 20) for _ in range(2)]
     served = hard_voting_classifier([("a", models[0]), ("b", models[1])], None, np.array(["only"]))
-    assert isinstance(served, Pipeline)
+    assert isinstance(served, VotingClassifier)
     assert served.predict(X[:3]).tolist() == ["only"] * 3

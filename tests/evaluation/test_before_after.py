@@ -51,6 +51,19 @@ def test_the_summary_measures_through_the_models_themselves(fitted, name):
     assert list(table.columns) == ["before", "after", "change", "low", "high"]
 
 
+@pytest.mark.parametrize(
+    "options", [{"pruner": "es", "refit": True}, {"pruner": "caruana", "weights": True}]
+)
+def test_scorers_that_predict_changed_samples_see_the_returned_model(forest, options):
+    def shifted(estimator, samples, y):
+        return np.mean(estimator.predict(samples[:, ::-1]) == y)
+
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=4, scoring={"shifted": shifted}, **options)
+    row = pruning.summary(X[TEST], Y[TEST]).loc["shifted"]
+    assert row["before"] == shifted(forest, X[TEST], Y[TEST])
+    assert row["after"] == shifted(pruning.estimator, X[TEST], Y[TEST])
+
+
 def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.05)
     table = pruning.summary(X[TEST], Y[TEST])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitted_models import CHOOSE, TEST, X, Y
-from secateurs import make_pruner, prune
+from secateurs import frontier, make_pruner, prune
 from secateurs.evaluation.selections import copy_with_members
 from secateurs.exceptions import BudgetError, InputError
 
@@ -192,13 +192,13 @@ def test_without_a_total_the_cheapest_panel_within_the_tolerance_of_the_best_is_
     end = held_out.index(reference) if reference in held_out and reference > full else len(limits)
     within = [score >= reference - Fraction(2, 100) for score in held_out][: end + 1]
     within += [True] * (end == len(limits))  # the full ensemble, compared with itself
-    steady = next(
-        i for i, good in enumerate(within) if good and sum(within[i:]) >= 0.9 * len(within[i:])
-    )
-    expected = best(everybody, limits[steady]) if steady < len(limits) else list(range(5))
+    cheapest = within.index(True)
+    expected = best(everybody, limits[cheapest]) if cheapest < len(limits) else list(range(5))
     kept = prune(votes, y=y, cost=cost, tolerance=0.02, cv=folds, random_state=0)
     assert kept.member_indices.tolist() == expected
     assert "the lowest within the tolerance" in kept.by_cost.remark
+    same = frontier(votes, y=y, cost=cost, cv=folds).at(tolerance=0.02)
+    assert same.member_indices.tolist() == expected
 
 
 def test_the_default_tolerance_applies_without_a_total():

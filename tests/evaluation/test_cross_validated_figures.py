@@ -13,7 +13,7 @@ import cases
 import naive
 from fitted_models import CHOOSE, CODES, FIT, X, Y
 from secateurs import EnsembleSelection, LeafRefit, Predictions, compare, prune
-from secateurs.evaluation import before_after
+from secateurs.evaluation import held_out_figures
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 
@@ -152,9 +152,9 @@ def test_scores_of_refitted_trees_have_a_remark(forest):
 
 def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, monkeypatch):
     asked = []
-    judge = before_after.evaluate_with_alternatives
+    judge = held_out_figures.evaluate_with_alternatives
     monkeypatch.setattr(
-        before_after,
+        held_out_figures,
         "evaluate_with_alternatives",
         lambda *a, **k: asked.append(a) or judge(*a, **k),
     )

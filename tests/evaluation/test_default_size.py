@@ -2,12 +2,13 @@
 
 import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import make_classification, make_friedman1
+from sklearn.datasets import make_blobs, make_classification, make_friedman1
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -170,27 +171,60 @@ def test_the_guard_equals_its_twin(losses, smallest):
     assert smallest_guarded_size(sizes, np.array(losses), smallest) == expected
 
 
-def test_a_prefix_is_kept_from_which_on_predictions_hardly_change():
-    boosted = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X[FIT], Y[FIT])
-    staged = np.array([*boosted.staged_predict_proba(X[CHOOSE])])
-    loss = ((staged[-1] - np.eye(2)[Y[CHOOSE]]) ** 2).sum(axis=1).mean()
-    changes = ((staged - staged[-1]) ** 2).sum(axis=2).mean(axis=1) / loss
-    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
-    pruning = prune(boosted, X[CHOOSE], Y[CHOOSE])
-    outputs = pruning.problem.soft_predictions
-    assert smallest_unchanged_prefix(outputs) == expected
+def naive_prefix(staged, targets, largest):
+    """Return the fewest rounds for which all longer prefixes hardly differ, with loops.
+
+    Each prefix has (samples, values). `largest` is the error of one further sample.
+    """
+    n_samples, full = len(targets), staged[-1]
+    loss = [sum((full[i] - targets[i]) ** 2) for i in range(n_samples)]
+
+    def is_close(prefix):
+        distance = sum(sum((prefix[i] - full[i]) ** 2) for i in range(n_samples))
+        if distance > MAX_CHANGE_BOOSTED * sum(loss):
+            return False
+        excess = [sum((prefix[i] - targets[i]) ** 2) - 1.05 * loss[i] for i in range(n_samples)]
+        deviation = statistics.pstdev(excess) / math.sqrt(n_samples)
+        margin = max(statistics.NormalDist().inv_cdf(0.95) * deviation, largest / n_samples)
+        return statistics.fmean(excess) + margin <= 0
+
+    size = len(staged)
+    while size > 1 and is_close(staged[size - 2]):
+        size -= 1
+    return size
+
+
+@pytest.mark.parametrize("learning_rate", [0.4, 0.05])
+def test_a_prefix_is_kept_from_which_on_predictions_hardly_change(learning_rate):
+    boosted = GradientBoostingClassifier(
+        n_estimators=40, learning_rate=learning_rate, max_depth=1, random_state=0
+    ).fit(X[FIT], Y[FIT])
+    staged = np.array([*boosted.staged_predict_proba(X[500:])])
+    expected = naive_prefix(staged, np.eye(2)[Y[500:]], largest=1)
+    assert 1 < expected < 40
+    pruning = prune(boosted, X[500:], Y[500:])
+    assert smallest_unchanged_prefix(pruning.problem.soft_predictions) == expected
     assert len(pruning.member_indices) >= expected
     assert pruning.size_reason
 
 
+def test_all_rounds_are_kept_if_few_samples_hardly_have_errors():
+    """A rise of the loss by 5 % is less than an error of 1 of one sample, which 300 cannot show."""
+    features, labels = make_blobs(900, centers=2, cluster_std=1.5, random_state=3)
+    boosted = GradientBoostingClassifier(n_estimators=60, learning_rate=0.5, random_state=0)
+    boosted.fit(features[:600], labels[:600])
+    shares = boosted.predict_proba(features[600:])
+    assert 300 * 0.05 * ((shares - np.eye(2)[labels[600:]]) ** 2).sum(axis=1).mean() < 1
+    assert len(prune(boosted, features[600:], labels[600:]).member_indices) == 60
+
+
 def test_prefixes_of_boosted_regressors_are_compared_with_the_squared_error():
-    features, target = make_friedman1(700, noise=1.0, random_state=0)
-    boosted = GradientBoostingRegressor(n_estimators=40, random_state=0)
+    features, target = make_friedman1(1400, noise=1.0, random_state=0)
+    boosted = GradientBoostingRegressor(n_estimators=60, learning_rate=0.3, random_state=0)
     boosted.fit(features[:400], target[:400])
     staged = np.array([*boosted.staged_predict(features[400:])])
-    loss = ((staged[-1] - target[400:]) ** 2).mean()
-    changes = ((staged - staged[-1]) ** 2).mean(axis=1) / loss
-    expected = max(k for k in range(1, 41) if k == 1 or changes[k - 2] > MAX_CHANGE_BOOSTED)
+    expected = naive_prefix(staged[:, :, None], target[400:, None], largest=0)
+    assert 1 < expected < 60
     pruning = prune(boosted, features[400:], target[400:])
     assert smallest_unchanged_prefix(pruning.problem.scored_predictions()) == expected
     assert len(pruning.member_indices) >= expected

@@ -71,6 +71,15 @@ def test_better_baselines_have_an_alarm_unless_they_may_be_chance(name, start):
     assert find_alarms(problem_with(), measured) == []
 
 
+def test_a_baseline_with_a_lead_within_the_default_tolerance_has_no_alarm():
+    """The interval of the difference is ±0.001, so that both leads are certain."""
+    for lead, n_alarms in ((0.004, 0), (0.006, 1)):
+        baseline = BeforeAfter(0.9, 0.9 + lead, lead - 0.001, lead + 0.001)
+        figures = {"accuracy": BeforeAfter(0.91, 0.9, -0.02, -0.001)}
+        measured = PruningFigures("", "", figures, (), {"best single member": baseline})
+        assert len(find_alarms(problem_with(), measured)) == n_alarms
+
+
 @pytest.mark.parametrize(
     ("label", "values", "is_bad"),
     [
@@ -189,3 +198,27 @@ def test_first_members_that_are_much_better_have_an_alarm(on_test):
     figures = pruning.summary(*((table[300:], y[300:]) if on_test else ()))
     alarms = [alarm for alarm in figures.attrs["alarms"] if "As many of the first" in alarm]
     assert len(alarms) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "named"),
+    [
+        ("ROC AUC", (0.83, 0.83, -0.03, 0.03), True),
+        ("ROC AUC", (0.83, 0.83, -0.015, 0.015), False),  # not more than two points
+        ("Brier score", (0.10, 0.10, -0.02, 0.02), True),
+        ("Brier score", (0.10, 0.10, -0.009, 0.009), False),  # not more than 10 %
+        ("Brier score", (0.10, 0.08, -0.05, -0.01), False),
+        ("ROC AUC", (0.83, 0.83, math.nan, math.nan), False),
+        ("log loss", (0.3, 0.3, -0.2, 0.2), False),
+    ],
+)
+def test_a_note_names_scores_that_may_be_much_worse(label, values, named):
+    measured = PruningFigures("", "", {label: BeforeAfter(*values)})
+    notes = describe_precision(problem_with(), measured)
+    assert bool(notes) is named
+    if named:
+        assert notes[0].startswith(
+            f"These samples cannot exclude much worse scores after pruning: {label}"
+        )
+    assert find_alarms(problem_with(), measured) == []
+    assert find_collapses(problem_with(), measured.figures) == []

@@ -24,6 +24,20 @@ def test_a_member_that_is_always_wrong_on_two_classes_has_relevance_one():
     assert measures.nmi([1, 0, 1, 0], [0, 1, 0, 1]) == 1
 
 
+@given(cases())
+def test_normalised_information_equals_the_formula(case):
+    first, last = naive.column(case.votes, 0), naive.column(case.votes, -1)
+    assert measures.nmi(first, case.y) == pytest.approx(naive.nmi(first, case.y), abs=1e-12)
+    assert measures.nvi(first, last) == pytest.approx(naive.nvi(first, last), abs=1e-12)
+
+
+def test_constants_have_no_information_and_no_distance_from_each_other():
+    constant, other, halves = [0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]
+    assert measures.nmi(constant, halves) == measures.nmi(constant, other) == 0
+    assert measures.nvi(constant, other) == 0
+    assert measures.nvi(constant, halves) == 1  # I = 0, H = 1
+
+
 @given(cases(most_members=4, most_samples=65))
 def test_multi_information_equals_the_formula(case):
     parts = measures.multi_information(case.votes, case.y)

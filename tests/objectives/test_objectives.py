@@ -53,9 +53,15 @@ def test_equation_6_also_counts_the_relevance_of_members_that_vote_alike(drawn, 
     assert sixth == pytest.approx(value + (1 - weight) * extra, abs=1e-12)
 
 
-@given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS))
-def test_tdas_equals_equation_5(drawn, weight):
+@given(cases_with_keep(most_members=6), st.sampled_from(WEIGHTS), st.sampled_from([0, 1 << 17]))
+def test_tdas_equals_equation_5(drawn, weight, least_read_once):
     case, keep = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_tdas, "_LEAST_READ_ONCE", least_read_once)
+        check_equation_5(case, keep, weight)
+
+
+def check_equation_5(case, keep, weight):
     objective = TDAS(Votes.encode(case.votes, case.y), weight)
     members = list(range(case.n_members))[-keep:]
     expected = naive.tdas(case.votes, case.y, members, weight)
@@ -66,6 +72,23 @@ def test_tdas_equals_equation_5(drawn, weight):
         objective.add(member)
         assert objective.value == pytest.approx(before + gain)
     assert objective.value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["wrong", "ignore"])
+@pytest.mark.parametrize("n_classes", [2, 3, 20])
+def test_rows_of_one_member_are_those_of_several(monkeypatch, missing, n_classes):
+    monkeypatch.setattr(_tdas, "_LEAST_READ_ONCE", 0)
+    rng = np.random.default_rng(n_classes)
+    y = rng.integers(n_classes, size=150)
+    votes = np.where(
+        rng.random((150, 12)) < 0.6, y[:, None], rng.integers(n_classes, size=(150, 12))
+    )
+    gaps = np.ma.array(votes, mask=rng.random(votes.shape) < 0.1)
+    for table in (votes, gaps):
+        objective = TDAS(Votes.encode(table, y, missing=missing), 0.3)
+        rows = objective.matrix_rows(range(12))
+        for member in range(12):
+            assert objective.matrix_rows([member]).tolist() == rows[[member]].tolist()
 
 
 @pytest.mark.parametrize(

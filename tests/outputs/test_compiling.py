@@ -1,6 +1,7 @@
 """Compilation and caching of kernels: new installations, read-only systems, processes."""
 
 import ctypes
+import gc
 import json
 import multiprocessing
 import os
@@ -13,11 +14,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba import njit
+from numba.core import event
 
 import secateurs
 from fitted_models import CHOOSE, X, Y
 from secateurs import Votes, prune
-from secateurs.outputs import compiling, label_coding, vote_packing
+from secateurs.outputs import compiling, label_coding, vote_kernels, vote_packing
 
 PACKAGE = Path(secateurs.__file__).parent
 NOT_KEPT = "Set NUMBA_CACHE_DIR to a writable folder."
@@ -95,10 +98,10 @@ def test_a_read_only_install_without_a_home_works_and_reports_how_to_cache(insta
     assert done.stderr.count(NOT_KEPT) == 1
     assert TAKES_TIME not in done.stderr
 
-    kept, again = tmp_path / "kept", tmp_path / "again"
+    kept = tmp_path / "kept"
     kept.mkdir()
-    again.mkdir()
-    said = run(install, "-c", PRUNE, again, NUMBA_CACHE_DIR=str(kept)).stderr
+    fit = "from secateurs import COMEP; COMEP(1).fit([[0, 1], [1, 1], [0, 0]], [0, 1, 0])"
+    said = run(install, "-c", fit, NUMBA_CACHE_DIR=str(kept)).stderr
     assert NOT_KEPT not in said
     assert list(kept.rglob("*.nbi"))
 
@@ -409,3 +412,28 @@ def test_a_read_only_install_uses_kernels_that_were_compiled_before(tmp_path):
         folder.chmod(0o755)
     assert (tmp_path / "demo" / "report.html").exists()
     assert "internal error" not in done.stderr
+
+
+@needs_compiling
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_garbage_collector_only_waits_for_the_compiler(is_enabled):
+    during = []
+
+    class Recorder(event.Listener):
+        def on_start(self, event):
+            during.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    tally, winner = np.zeros((3, 2), dtype=np.int32), np.zeros(3, dtype=np.intp)
+    previous = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        with event.install_listener("numba:compile", Recorder()):
+            njit(vote_kernels.find_winners.py_func)(tally, winner)
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if previous else gc.disable)()
+    assert during
+    assert not any(during)

@@ -104,6 +104,17 @@ def test_long_planes_are_counted_tile_by_tile():
     assert tables[0, 0, 0, 0] == np.count_nonzero((codes == 0).all(axis=1))
 
 
+@pytest.mark.parametrize("n_planes", [4, 6, 9])
+@pytest.mark.parametrize("n_words", [1, 2 * bit_kernels._FOUR_TILE_WORDS + 3])
+def test_planes_are_counted_four_by_four(n_planes, n_words):
+    bits = rng.integers(2, size=(n_planes, n_words, 64)).astype(bool)
+    planes = pack_bits(bits.reshape(n_planes, -1))[:, :n_words]
+    counts = np.full((n_planes, 2), -1)
+    bit_kernels.count_four_by_four(planes, planes[:2], counts)
+    expected = [[np.count_nonzero(one & other) for other in bits[:2]] for one in bits]
+    assert counts.tolist() == expected
+
+
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 9])
 def test_rows_are_copied_to_their_targets(n_rows):
     table = rng.integers(2**63, size=(12, 5)).astype(np.uint64)
@@ -128,6 +139,14 @@ def test_distances_follow_from_tables_of_label_pairs(weight):
     sides = np.array([[naive.entropy(c) for c in columns], [naive.nmi(c, y) for c in columns]])
     distances = np.empty((5, 5))
     bit_kernels.distances_of_cells(tables, logs, np.log2(30), sides, sides, weight, distances)
+    planes = packed(np.array(columns).T, 3)
+    sizes = np.array([[column.count(label) for label in range(3)] for column in columns])
+    table, row = np.empty((3, 3), dtype=np.int64), np.empty(5)
+    for i in range(5):
+        bit_kernels.distances_from_member(
+            planes, sizes, i, logs, np.log2(30), sides, weight, table, row
+        )
+        assert row.tolist() == distances[i].tolist()
     for i, j in np.ndindex(5, 5):
         diversity, relevance = naive.nvi(columns[i], columns[j]), sides[1, [i, j]].mean()
         expected = weight * diversity + (1 - weight) * relevance
@@ -366,17 +385,23 @@ def test_hits_of_votes_are_added_up():
             assert hits[member, label] == (right & (truth == label)).sum()
 
 
-@pytest.mark.parametrize("n_samples", [1, 31, 32, 33, 64, 200, (1 << 17) + 37])
-@pytest.mark.parametrize("n_members", [1, 4, 7])
-def test_products_of_16_bits_are_added_up(n_samples, n_members):
+@pytest.mark.parametrize(
+    ("n_samples", "n_rows"), [(1, 1), (31, 3), (32, 1), (33, 3), (64, 1), (200, 3), (2100, 70)]
+)
+@pytest.mark.parametrize("n_members", [4, 8])
+def test_products_of_16_bits_are_added_up(n_samples, n_members, n_rows):
     most = 2**14
     for values in ([most], [-most], [-most, most, 0, 1, -1, 12345]):  # the largest sums there are
-        one = rng.choice(values, size=(2, n_samples)).astype(np.int16)
-        table = rng.choice(values, size=(n_members, 2, n_samples)).astype(np.int16)
-        sums = np.arange(n_members)
-        prediction_kernels.add_dot_products(one, table, sums)
-        expected = (one.astype(np.int64) * table).sum(axis=(1, 2))
-        assert (sums - np.arange(n_members)).tolist() == expected.tolist()
+        errors = rng.choice(values, size=(n_rows, 2, n_samples)).astype(np.int16)
+        table = rng.choice(values, size=(9, 2, n_samples)).astype(np.int16)
+        members = rng.integers(9, size=n_members)
+        starts = np.sort(rng.integers(n_rows, size=n_members))
+        sums = np.tile(np.arange(n_members), (n_rows, 1))
+        prediction_kernels.add_dot_products(errors, table, members, starts, sums)
+        chosen = table[members].reshape(n_members, -1).astype(np.int64)
+        expected = errors.reshape(n_rows, -1).astype(np.int64) @ chosen.T
+        is_needed = np.arange(n_rows)[:, None] >= starts
+        assert (sums - np.arange(n_members))[is_needed].tolist() == expected[is_needed].tolist()
 
 
 def test_agreement_is_counted_on_samples_that_both_predict():

@@ -1,5 +1,6 @@
 """Numbers of classes at which the type of codes or the packing changes; reused buffers."""
 
+import contextlib
 import inspect
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -292,11 +293,10 @@ def test_agreement_is_that_of_the_tables(n_classes, missing):
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("name", all_pruners())
 def test_memory_does_not_grow_with_the_square_of_the_classes(name, missing):
-    """Tables of 60 members × 3,000² classes would take 4.3 GB."""
+    """Tables of 30 members × 3,000² classes would take 2.2 GB."""
     if missing and not all_pruners()[name].takes_missing:
         pytest.skip("does not accept missing votes")
-    n_members = 20 if name == "pep" else 60  # 1.4 GB of tables: the search of PEP takes longest
-    votes, _, y = table(3000, missing, n_members=n_members)
+    votes, _, y = table(3000, missing, n_members=30)
     quickest = {"start": "relevance", "n_iterations": 2, "random_state": 0}
     known = inspect.signature(all_pruners()[name]).parameters
     options = {key: value for key, value in quickest.items() if key in known}
@@ -309,6 +309,27 @@ def test_memory_does_not_grow_with_the_square_of_the_classes(name, missing):
         assert tracemalloc.get_traced_memory()[1] < most
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", all_pruners())
+def test_as_many_samples_as_classes_need_little_memory_or_are_rejected(name):
+    """Votes by sample and class would take 17 GB."""
+    y = np.arange(65_534)
+    votes = Votes.encode(np.stack([y, y[::-1]], axis=1), y)
+    options = {"n_groups": 1} if name == "domep" else {}
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(InputError):
+            make_pruner(name, keep=1, **options).fit(votes)
+        assert tracemalloc.get_traced_memory()[1] < 400_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_table_of_votes_that_is_too_large_is_rejected_with_its_size():
+    y = np.arange(65_534)
+    with pytest.raises(InputError, match=r"need 17\.2 GB here \(65,534 samples, 65,534 classes\)"):
+        make_pruner("re", keep=1).fit(np.stack([y, y], axis=1), y)
 
 
 def test_error_rates_of_thousands_of_tied_classes_are_right():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateurs import compare, prune
+from secateurs import compare, frontier, prune
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -176,6 +176,69 @@ def test_text_labels_need_the_positive_class():
     np.testing.assert_allclose(own[:, 0], other[:, 1])
     by_classes = prune(p, y=truth, keep=2, classes=["stay", "churn"], pruner="caruana")
     np.testing.assert_array_equal(by_classes.estimator.predict_proba(p), own)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "has_hint"),
+    [
+        ([0, 1, 2], {}, True),
+        ([0.0, 1.0, 2.0], {}, True),
+        ([5, 7, 11], {"classes": [5, 7, 11]}, True),
+        (["a", "b", "c"], {}, False),
+    ],
+)
+def test_one_probability_per_model_is_not_enough_for_three_classes(labels, options, has_hint):
+    p = np.random.default_rng(0).random((60, N_MEMBERS))
+    y = np.array(labels)[np.arange(60) % 3]
+    with pytest.raises(InputError, match=r"from 0 to 1, .* 3 different labels. Pass labels") as bad:
+        prune(p, y=y, keep=2, **options)
+    assert "model:class" in str(bad.value)
+    assert ("pass a regression scoring, such as r2" in str(bad.value)) == has_hint
+    assert "\n" not in str(bad.value)
+    if has_hint and not options:
+        pruning = prune(p, y=y, keep=2, scoring="r2")
+        assert pruning.estimator.kind == "values"
+        assert not [text for text in pruning.summary().attrs["remarks"] if "although" in text]
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], [1, 2], [0, 1]])
+def test_margins_of_two_classes_are_not_a_regression(labels):
+    y, p = binary_case()
+    with pytest.raises(InputError, match=r"is not a label.* a regression metric, such as r2"):
+        prune(np.log(p / (1 - p)), y=np.array(labels)[y], keep=2)
+    frame = pd.DataFrame(p, columns=NAMES).assign(id=range(len(p)))
+    with pytest.raises(InputError, match="Column 'id' does not have numbers from 0 to 1"):
+        prune(frame, y=np.array(labels)[y], keep=2)
+
+
+def test_a_regression_with_integer_targets_is_stated():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(12.0, size=80)
+    table = counts[:, None] + rng.normal(size=(80, N_MEMBERS))
+    assert len(set(counts.tolist())) > 9
+    pruning = prune(table, y=counts, keep=2)
+    kept = table[:, pruning.member_indices]
+    means = np.average(kept, axis=1, weights=pruning.weights)
+    np.testing.assert_allclose(pruning.estimator.predict(table), means)
+    note = "Predictions are read as values of a regression, although y has only integers"
+    costs = np.ones(N_MEMBERS)
+    for texts in (
+        pruning.summary().attrs["remarks"],
+        pruning.summary(table, counts).attrs["remarks"],
+        compare(table, y=counts, methods=["best"], keep=2).notes,
+        frontier(table, y=counts, cost=costs).notes,
+    ):
+        assert sum(text.startswith(note) for text in texts) == 1
+    for options in ({"y": counts, "scoring": "r2"}, {"y": counts + 0.5}):
+        remarks = prune(table, keep=2, **options).summary().attrs["remarks"]
+        assert not [text for text in remarks if text.startswith(note)]
+
+
+def test_a_positive_class_is_rejected_in_regression():
+    y, p = binary_case()
+    for options in ({"y": y, "scoring": "r2"}, {"y": p[:, 0]}):
+        with pytest.raises(InputError, match=r"^positive=1 is for probabilities of one class, but"):
+            prune(p, keep=2, positive=1, **options)
 
 
 def test_columns_are_found_by_a_pattern():

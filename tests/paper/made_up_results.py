@@ -76,7 +76,7 @@ def noisy(cell):
     value = 0.7 + 0.2 * noise(cell.dataset, cell.learner) + 0.05 * noise(key_of(cell))
     key = key_of(cell)
     times = {"seconds": 0.1 + noise(key), "path_seconds": 0.05 + noise(key, "path")}
-    return {"accuracy": round(value, 4), **times}
+    return {"accuracy": round(value, 4), "group_wins": 0, **times}
 
 
 def combinations(cell, slope=1.0, spread=0.02):
@@ -101,7 +101,8 @@ def race(cell, factor=2.0):
         "n_cores": 4,
         "seconds_comep": [1.0 + 0.01 * turn for turn in range(5)],
         "seconds_domep": [time / factor for time in times],
-        "seconds_path": [time / (2 * factor) for time in times],
+        "seconds_comep_cpu": [1.0 + 0.01 * turn for turn in range(5)],
+        "seconds_path_cpu": [time / (2 * factor) for time in times],
     }
 
 

@@ -47,6 +47,10 @@ def element_contrastive_pruning_via_validation(name, n, k, y, columns, rho=0.5):
     votes = [list(row) for row in zip(*columns)]
     if name == "RE":
         return sorted(naive.reduced_error(votes, y, k)), None
+    if name == "KP":
+        from secateurs import Votes
+        from secateurs.paper._authors_rules import select_kp
+        return select_kp(Votes.encode(votes, y), k), None
     if name == "PEP":
         raise TypeError("no committee")
     return list(range(k)), None
@@ -83,6 +87,8 @@ def test_selections_of_both_programs_are_compared(program, tmp_path, monkeypatch
     page = (tmp_path / "out" / "authors.html").read_text("utf-8")
     assert "Their program fails: TypeError: no committee." in page
     assert "A tied vote goes to the smallest label there" in page
+    assert "A plain program with their rule is equal in 2 of 2 cases." in page  # KP
+    assert "A plain program with their rule is equal in 0 of 2 cases." in page  # OEP
     with (tmp_path / "out" / "tables" / "authors-program.csv").open(encoding="utf-8") as file:
         assert [line["method"] for line in csv.DictReader(file)] == [row["method"] for row in rows]
 

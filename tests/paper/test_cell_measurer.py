@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import naive
+from secateurs.paper import _cell_measurer
 from secateurs.paper._bagging_protocol import cast_votes
 from secateurs.paper._cell_measurer import FREE_SIZE, CellMeasurer, make_cell_pruner
 from secateurs.paper._plan import Cell
@@ -100,6 +101,7 @@ def test_the_distributed_version_prunes_in_groups(voted):
     row = CellMeasurer(voted).measure_cell(cell("re", "epfd"))
     assert row["members"] == pruner.member_indices_.tolist()
     assert row["path_seconds"] > 0
+    assert row["group_wins"] == (pruner.winner_ < 2)
     assert make_cell_pruner(cell("oep", "epfd"), voted.validation).n_groups == 2
     assert type(make_cell_pruner(cell("comep", "epfd"), voted.validation)).__name__ == "DOMEP"
 
@@ -148,9 +150,9 @@ def test_a_race_is_run_several_times_with_as_many_groups_as_workers():
         bag_cell
     )
     assert (row["workers"], row["n_groups"]) == (2, 2)
-    lengths = {len(row[name]) for name in ("seconds_comep", "seconds_domep", "seconds_path")}
-    assert lengths == {5}
-    assert min(row["seconds_comep"] + row["seconds_domep"] + row["seconds_path"]) > 0
+    times = [row[f"seconds_{side}"] for side in ("comep", "domep", "comep_cpu", "path_cpu")]
+    assert [len(seconds) for seconds in times] == [5] * 4
+    assert min(itertools.chain(*times)) > 0
 
 
 def test_times_against_size_name_the_size():
@@ -158,3 +160,33 @@ def test_times_against_size_name_the_size():
     row = CellMeasurer(cast_votes(one.bag)).measure_cell(one)
     assert (row["n"], row["d"]) == (20, 300)
     assert row["seconds"] > 0
+
+
+def test_work_that_compiles_is_timed_again(monkeypatch):
+    compiled, ticks, runs = iter([0.0, 1.5, 1.5, 1.5]), itertools.count(0, 2), []
+    monkeypatch.setattr(_cell_measurer, "compiling_seconds", lambda: next(compiled))
+    assert _cell_measurer._seconds(lambda: runs.append(1), lambda: next(ticks)) == 2
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(("times", "least"), [((0.2, 0.1, 0.15), 0.1), ((0.4,), 0.4)])
+def test_short_work_is_timed_three_times(monkeypatch, times, least):
+    measured = iter(times)
+    monkeypatch.setattr(_cell_measurer, "_seconds", lambda work: next(measured))
+    assert _cell_measurer._least_seconds(None) == least
+    assert not list(measured)
+
+
+def test_with_a_machine_per_group_the_longest_group_counts(voted):
+    pruner = make_cell_pruner(cell("re", "epfd"), voted.validation).fit(voted.validation)
+    times, selected = iter([3.0, 5.0, 7.0]), []
+
+    def measure(work):
+        selected.append(work().member_indices_.tolist())
+        return next(times)
+
+    path = _cell_measurer._critical_path_seconds(pruner, voted.validation, measure)
+    assert path == 5 + 7
+    groups = [*pruner.groups_, sorted(itertools.chain(*pruner.candidates_[:-1]))]
+    chosen = [[group[t] for t in part] for group, part in zip(groups, selected, strict=True)]
+    assert list(map(sorted, chosen)) == [sorted(part) for part in pruner.candidates_]

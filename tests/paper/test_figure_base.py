@@ -93,10 +93,10 @@ def test_every_method_can_be_drawn(monkeypatch):
         axes.plot([0, 1], [0, 1], **method_line_style(method))
 
 
-ALIKE = {"seconds": 0.1, "path_seconds": 0.1, "accuracy": 0.8}
+ALIKE = {"seconds": 0.1, "path_seconds": 0.1, "group_wins": 0, "accuracy": 0.8}
 ALIKE |= {"n_classes": 2, "n_groups": 2}
 ALIKE |= {"sizes": list(range(1, 101)), "accuracies": [0.9 - 0.2 / n for n in range(1, 101)]}
-ALIKE |= {f"seconds_{side}": [0.1] * 5 for side in ("comep", "domep", "path")}
+ALIKE |= {f"seconds_{side}": [0.1] * 5 for side in ("comep", "domep", "comep_cpu", "path_cpu")}
 
 
 def alike(cell):

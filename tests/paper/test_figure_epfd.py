@@ -19,6 +19,7 @@ def test_epfd_is_compared_on_the_folds_that_both_have():
             return None
         if cell.variant == "epfd":
             fields = {"accuracy": 0.82 + 0.01 * cell.fold, "seconds": 4.0, "path_seconds": 0.5}
+            fields["group_wins"] = cell.fold % 2
             return fields if cell.method == "oo" else None
         return {"accuracy": 0.8, "seconds": 2.0 + cell.fold}
 
@@ -33,6 +34,7 @@ def test_epfd_is_compared_on_the_folds_that_both_have():
     assert pair.speedup_interval == pytest.approx(np.exp(interval))
     assert pair.parallel_speedup == pytest.approx(7.0)
     assert pair.serial_speedup == pytest.approx(3.5 / 4)
+    assert pair.group_wins == (0, 1, 0, 1)
     assert pair.paired_test.p_value == pytest.approx(
         stats.ttest_rel([82, 83, 84, 85], [80] * 4).pvalue
     )
@@ -49,7 +51,8 @@ def epfd(cell, gain=0.0, saving=2.0, pep=3.0, random=-9.0):
         return {"accuracy": 0.8 + jitter + lost, "seconds": 1.0}
     factor = (pep if cell.method == "pep" else saving) * (1 + 0.1 * noise(cell.dataset))
     accuracy = 0.8 + jitter + gain / 100 + 0.001 * noise(key_of(cell))
-    return {"accuracy": accuracy, "seconds": 2.0, "path_seconds": 1.0 / factor}
+    times = {"seconds": 2.0, "path_seconds": 1.0 / factor}
+    return {"accuracy": accuracy, **times, "group_wins": int(cell.method == "oep")}
 
 
 def judge_epfd(measure=epfd, **changes):
@@ -64,6 +67,8 @@ def test_epfd_claims_hold_when_accuracy_stays_and_time_falls():
     names = ("epfd-accuracy", "epfd-time", "epfd-time-large", "epfd-pep")
     assert [claims[name].verdict for name in names] == ["holds"] * 4
     assert "on one machine, median 0.50" in claims["epfd-time"].told
+    assert "RE 0 of 20" in claims["epfd-accuracy"].told
+    assert "OEP 20 of 20" in claims["epfd-accuracy"].told
 
 
 def test_the_change_of_accuracy_is_relative_to_the_error_with_one_value_per_data_set():
@@ -94,7 +99,8 @@ def test_epfd_that_loses_accuracy_is_found_out():
 
 def test_without_a_loss_by_random_members_nothing_can_be_told():
     claim = judge_epfd(lambda cell: epfd(cell, random=-1.0))["epfd-accuracy"]
-    assert (claim.verdict, claim.statistic) == ("cannot be told", None)
+    assert (claim.verdict, claim.statistic.verdict) == ("cannot be told", "holds")
+    assert claim.check.value == pytest.approx(-1 / 20, abs=0.01)
     assert "the test cannot tell a loss" in claim.told
 
 

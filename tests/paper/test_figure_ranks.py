@@ -51,6 +51,7 @@ def test_one_table_has_no_figures_of_all_tables():
 
 def judge_table(lift, sets=SETS, folds=(0, 1, 2, 3, 4)):
     """Judge results in which methods differ by ``lift`` points, besides some noise."""
+    lift = {"random": -5.0} | lift
     plan = plan_of("table-dt", [row_of(name, dataset=name) for name in sets], folds=folds)
 
     def measure(cell):
@@ -66,6 +67,22 @@ def test_methods_alike_are_not_worse_and_nobody_ranks_best():
     assert claims["not-worse"].verdict == "holds"
     assert claims["not-worse"].numbers["better"] == []
     assert claims["best-ranks"].verdict == claims["superior"].verdict == "cannot be told"
+
+
+def test_without_a_loss_by_random_members_nothing_is_shown_to_be_as_good():
+    # 0.5 points in 20 to 30 of error are within the margin, so that random members pass too.
+    for lost, verdict in ((0.0, "cannot be told"), (-0.5, "holds")):
+        claim = judge_table({"random": lost})["not-worse"]
+        assert claim.verdict == verdict
+        assert claim.check.verdict == ("holds" if lost == 0 else "does not hold")
+        assert ("the test cannot tell a loss" in claim.told) == (lost == 0)
+
+
+def test_the_lead_of_random_members_is_over_the_same_methods():
+    claim = judge_table({"random": -5.0, "oep": 3.0})["not-worse"]
+    assert claim.check.value == pytest.approx(-8, abs=0.1)
+    assert claim.statistic.value == pytest.approx(-3, abs=0.1)
+    assert claim.verdict == "does not hold"
 
 
 def test_a_method_that_is_always_better_refutes_all_claims_on_ranks():

@@ -29,7 +29,7 @@ OTHER_KINDS = {
     "size": {"sizes": [1, 2], "accuracies": [0.5, 1.0]},
     "speedup": {
         **{"workers": 2, "n_groups": 2, "seconds_comep": [0.5], "seconds_domep": [0.5, 0.25]},
-        **{"seconds_path": [1]},
+        **{"seconds_comep_cpu": [0.5], "seconds_path_cpu": [1]},
     },
     "scale": {"n": 100, "d": 1000, "seconds": 0.5},
 }

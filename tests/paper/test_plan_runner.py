@@ -30,7 +30,7 @@ from secateurs.paper._reproduce import make_contents, write_outputs
 
 TIME_FIELDS = (
     *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
-    *("seconds_comep", "seconds_domep", "seconds_path"),
+    *("seconds_comep", "seconds_domep", "seconds_comep_cpu", "seconds_path_cpu"),
 )
 
 

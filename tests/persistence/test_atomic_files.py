@@ -26,38 +26,43 @@ def file_system(request, monkeypatch):
         monkeypatch.setattr(os, "link", _refuse_links)
 
 
-def _save(path, strategy, link, start, answers):
-    os.link = link  # a process of its own
+def _save(paths, strategy, start, answers):
     model = DummyClassifier(strategy=strategy).fit([[0], [1], [2]], [0, 1, 1])
-    start.wait(300)
-    try:
-        save(model, path)
-    except InputError as error:
-        answers.put(str(error))
-    else:
-        answers.put(strategy)
+    for path, link in zip(paths, (os.link, _refuse_links), strict=True):
+        os.link = link  # a process of its own
+        start.wait(300)
+        try:
+            save(model, path)
+        except InputError as error:
+            answers.put((path, str(error)))
+        else:
+            answers.put((path, strategy))
 
 
-@pytest.mark.usefixtures("file_system")
 def test_only_one_of_several_processes_saves_to_a_path(tmp_path):
     processes = multiprocessing.get_context("spawn")
-    path, strategies = tmp_path / "model.skops", ["prior", "stratified", "uniform"]
+    strategies = ["prior", "stratified", "uniform"]
+    paths = [tmp_path / name / "model.skops" for name in ("links", "no links")]
+    for path in paths:
+        path.parent.mkdir()
     start, answers = processes.Barrier(len(strategies)), processes.Queue()
     savers = [
-        processes.Process(target=_save, args=(path, strategy, os.link, start, answers))
+        processes.Process(target=_save, args=(paths, strategy, start, answers))
         for strategy in strategies
     ]
     for saver in savers:
         saver.start()
-    found = sorted((answers.get(timeout=300) for _ in savers), key=strategies.__contains__)
+    ends = [answers.get(timeout=300) for _ in range(2 * len(savers))]
     for saver in savers:
         saver.join(300)
     taken = "exists. Pass another path, or force=True to overwrite it."
-    assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
-    assert found[2] in strategies
-    assert sorted(os.listdir(tmp_path)) == ["model.skops", "model.skops.json"]
-    record = json.loads(path.with_name(f"{path.name}.json").read_text())
-    assert record["sha256"] == sha256(path.read_bytes()).hexdigest()
+    for path in paths:
+        found = sorted((end for saved, end in ends if saved == path), key=strategies.__contains__)
+        assert all(line.startswith(str(tmp_path)) and line.endswith(taken) for line in found[:2])
+        assert found[2] in strategies
+        assert sorted(os.listdir(path.parent)) == ["model.skops", "model.skops.json"]
+        record = json.loads(path.with_name(f"{path.name}.json").read_text())
+        assert record["sha256"] == sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.mark.usefixtures("file_system")

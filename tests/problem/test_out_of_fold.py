@@ -89,7 +89,15 @@ def test_models_without_probabilities_vote_by_label():
     expected = prune(table, y=Y[TRAIN], pruner="re", keep=2, cv=cv).member_indices.tolist()
     pruning = prune(models, X[TRAIN], Y[TRAIN], pruner="re", keep=2, cv=cv)
     assert pruning.member_indices.tolist() == expected
-    assert pruning.estimator.predict(X[TEST]).shape == (100,)
+    for keep in (1, 2, 3):
+        pruning = prune(models, X[TRAIN], Y[TRAIN], pruner="re", keep=keep, cv=cv)
+        voting = pruning.estimator
+        assert type(voting) is VotingClassifier
+        kept = [(str(index), clone(models[index])) for index in sorted(pruning.member_indices)]
+        judge = VotingClassifier(kept).fit(X[TRAIN], Y[TRAIN])
+        np.testing.assert_array_equal(voting.predict(X[TEST]), judge.predict(X[TEST]))
+        again = clone(voting).fit(X[TRAIN], Y[TRAIN])
+        np.testing.assert_array_equal(again.predict(X[TEST]), judge.predict(X[TEST]))
 
 
 def test_regressors_are_averaged():

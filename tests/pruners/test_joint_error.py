@@ -15,6 +15,8 @@ from cases import E1, E2, make
 from score_cases import KINDS, make_scores, score_cases_with_keep
 from secateurs import JointErrorPruner, Predictions, collect_predictions
 from secateurs.exceptions import InputError
+from secateurs.objectives import JointError, _joint_error, _lazy_sums
+from secateurs.search import best_member
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 member")
 
@@ -37,6 +39,50 @@ def test_chooses_as_the_formula_does(drawn, shrink, refine):
     errors = [naive_scores.squared_error(G, expected[: k + 1]) for k in range(keep)]
     assert pruner.scores_ == pytest.approx([float(error) for error in errors], rel=1e-9, abs=1e-300)
     assert pruner.objective_ == pruner.scores_[-1]
+
+
+@given(score_cases_with_keep(kinds=["probabilities"], most_members=12))
+def test_lazy_evaluation_chooses_as_the_formula_does(drawn):
+    case, keep = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_joint_error, "_LEAST_LAZY", 0)
+        patch.setattr(_lazy_sums, "_TRIAL_STEPS", 100)
+        patch.setattr(_lazy_sums, "_FIRST_MEMBERS", 1)
+        pruner = JointErrorPruner(keep).fit(case.given)
+    assert members(pruner) == naive_scores.joint_error(case.outputs, case.truth, keep)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("trial_steps", [2, 100])
+def test_lazy_gains_are_exact_and_leave_out_members_that_cannot_be_best(
+    monkeypatch, n_classes, trial_steps
+):
+    rng = np.random.default_rng(n_classes)
+    truth = np.eye(n_classes)[rng.integers(n_classes, size=200)]
+    noise = rng.dirichlet(np.ones(n_classes), (60, 200))
+    quality = rng.random(60)[:, None, None]
+    table = quality * truth + (1 - quality) * noise
+    table[7], table[8] = table[3], 1 - table[3] if n_classes == 2 else table[3]
+    predictions = Predictions.encode(table.swapaxes(0, 1), truth.argmax(axis=1))
+    dense = JointError(predictions)
+    monkeypatch.setattr(_joint_error, "_LEAST_LAZY", 0)
+    monkeypatch.setattr(_lazy_sums, "_TRIAL_STEPS", trial_steps)
+    lazy = JointError(predictions)
+    free = np.ones(60, dtype=bool)
+    n_left_out = 0
+    for _ in range(30):
+        gains, all_gains = lazy.leading_gains(free), dense.gains()
+        is_known = np.isfinite(gains)
+        assert gains[is_known & free].tolist() == all_gains[is_known & free].tolist()
+        member = best_member(all_gains, free)
+        assert best_member(gains, free) == member
+        n_left_out += np.count_nonzero(~is_known & free)
+        for objective in (lazy, dense):
+            objective.add(member)
+        assert lazy.value == dense.value
+        free[member] = False
+    assert n_left_out > (30 if trial_steps == 100 else 0)
+    assert lazy.gains()[free].tolist() == dense.gains()[free].tolist()
 
 
 @given(score_cases_with_keep())

@@ -1,4 +1,4 @@
-"""Promises that no slow twin checks: shared stores, forks, margins, scorers, names, bad values."""
+"""Promises that no slow twin checks: shared stores, forks, margins, scorers, bad values."""
 
 import gzip
 import os
@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,15 @@ from sklearn.metrics import get_scorer
 
 from boosted_models import of_library
 from cases import plain
-from secateurs import COMEP, ClusterPruner, EnsembleSelection, LeafRefit, prune
+from secateurs import (
+    COMEP,
+    ClusterPruner,
+    EnsembleSelection,
+    LeafRefit,
+    Votes,
+    make_pruner,
+    prune,
+)
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import pruner_from_method
 from secateurs.search import Choice
@@ -56,9 +65,13 @@ def shared_store(rng, place, tally):
 
 
 def forked(rng, place, tally):
-    """A process is forked while another thread compiles or prunes; the child prunes."""
+    """A process is forked while another thread compiles, imports or prunes; the child prunes."""
     fit = draw(rng, place)
-    expected, compiles, delay = fit.expected, rng.random() < 0.5, rng.random() / 50
+    expected, doing, delay = fit.expected, rng.choice(["locks", "imports", "prunes"]), rng.random()
+    delay /= 50
+    name = f"slow_{rng.getrandbits(30)}"
+    (place / f"{name}.py").write_text("import time; time.sleep(0.2); value = 7")
+    boosted = _margin_forest("lightgbm", 2)  # predicts with OpenMP
     inside, over = threading.Event(), threading.Event()
 
     def work():
@@ -66,11 +79,24 @@ def forked(rng, place, tally):
 
         inside.set()
         while not over.is_set():
-            if compiles:
+            if doing == "locks":
                 with global_compiler_lock:
                     over.wait(0.2)
+            elif doing == "imports":
+                import_module(name)
+                over.wait(0.2)
             else:
                 fit.run()
+
+    def prunes_boosted():
+        y = np.minimum(CODES, 1)
+        return prune(boosted, ROWS, y, "joint", keep=2).estimator.predict(ROWS).tolist()
+
+    def is_right():
+        is_loaded = doing != "imports" or import_module(name).value == 7
+        return is_loaded and fit.run() == expected and prunes_boosted() == predicted
+
+    predicted = prunes_boosted()
 
     def run():
         thread = threading.Thread(target=work)
@@ -79,14 +105,15 @@ def forked(rng, place, tally):
         time.sleep(delay)
         child = os.fork()
         if not child:
-            os._exit(0 if fit.run() == expected else 3)
+            os._exit(0 if is_right() else 3)
         code = _wait_for(child)
         over.set()
         thread.join(MOST_SECONDS)
         return code
 
-    what = "holds the compiler's lock" if compiles else "prunes"
-    tally.attempt(f"forked while a thread {what}: {fit}", run, 0)
+    sys.path.insert(0, str(place))
+    tally.attempt(f"forked while a thread {doing}: {fit}", run, 0)
+    sys.path.remove(str(place))
 
 
 def _wait_for(child):
@@ -231,6 +258,35 @@ def large(rng, place, tally):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3 << 20  # kB
 
     tally.attempt(f"{pruner}, 2,000 classes", count, True)
+    names, name = draws.permutation(65_534), rng.choice(["comep", "re", "uwa", "epic", "caruana"])
+    votes = np.stack([names, np.roll(names, 1)], axis=1)
+
+    def select():
+        return make_pruner(name, keep=1).fit(votes, names).member_indices_.tolist()
+
+    tally.attempt(f"{name}, 65,534 classes", select, [0])
+
+
+def class_names(rng, place, tally):
+    """Selections with missing votes do not depend on the order of the classes.
+
+    Tied votes go to the lowest class, so that methods that combine votes can depend on it.
+    """
+    draws = np.random.default_rng(rng.getrandbits(30))
+    n_classes, shape = rng.choice([2, 3, 5]), (rng.choice([40, 65, 200]), 9)
+    y = np.arange(shape[0]) % n_classes
+    codes = np.where(draws.random(shape) < 0.6, y[:, None], draws.integers(0, n_classes, shape))
+    mask = draws.random(shape) < rng.choice([0.1, 0.4])
+    mask[:3] = True
+    order = draws.permutation(n_classes)
+    for name in ("uwa", "comep", "joint", "best", "mdm"):
+
+        def fit(codes, y):
+            votes = Votes.encode(np.ma.masked_array(codes, mask), y, missing="wrong")
+            return make_pruner(name, keep=3).fit(votes).member_indices_.tolist()  # noqa: B023
+
+        told = f"{name}, {n_classes} classes in another order, missing votes"
+        tally.attempt(told, lambda: fit(order[codes], order[y]), fit(codes, y))
 
 
 def bomb(rng, place, tally):
@@ -264,6 +320,7 @@ WAYS = (
     bounds,
     bad_values,
     multiclass_auc,
+    class_names,
     large,
     bomb,
 )

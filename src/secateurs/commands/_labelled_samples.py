@@ -133,8 +133,8 @@ def parse_true_values(texts: Sequence[str], where: str) -> FloatArray:
         row = int(bad.argmax())
         raise Refusal(
             "no_number",
-            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, but the "
-            "model is a regressor. Pass a column with numeric values only.",
+            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, but this "
+            "is a regression. Pass a column with numeric values only.",
         )
     return numbers
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from secateurs.commands.shared_options import InputFiles
     from secateurs.outputs.prediction_table import PredictionTable
     from secateurs.outputs.table_members import TableFormat
-    from secateurs.typing import Array
+    from secateurs.typing import Array, PredictionKind
 
 _EXACT_FLOATS = 2**53  # above, floats cannot represent every integer
 
@@ -44,7 +44,8 @@ class PredictionFile:
     y: Array | None = None  # true labels or values
     classes: Array | None = None  # of probabilities in an array
     names: list[str] | None = None  # of the members, in an .npz file
-    is_regression: bool = False
+    is_regression: bool = False  # by the score
+    holds_values: bool = False  # predictions of regressors, by the name of the array
 
 
 def read_labelled_predictions(
@@ -69,7 +70,7 @@ def read_labelled_predictions(
         hint = "Add an array y" if file_format(path) in ("npy", "zip") else hint
         raise Refusal("no_labels", f"{path} has no true labels. {hint}, or pass --labels.")
     _check_shape(content, len(content.y), labels or path)
-    content = replace(content, is_regression=content.is_regression or is_regression)
+    content = replace(content, is_regression=is_regression)
     if validation is not None:
         return _as_test_predictions(content, validation, labels or path)
     return _as_validation_predictions(content, files, labels or path)
@@ -144,8 +145,9 @@ def _read_array_file(path: Path, max_unpacked: float) -> PredictionFile:
     frame = pd.DataFrame(table, columns=names)
     if table.dtype.kind == "U":
         frame = _mask_empty_cells(frame)
-    is_regression = kind == "numbers"
-    return PredictionFile(path, frame, y, arrays.get("classes"), names, is_regression)
+    return PredictionFile(
+        path, frame, y, arrays.get("classes"), names, holds_values=kind == "numbers"
+    )
 
 
 def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Array:
@@ -196,7 +198,8 @@ def _as_validation_predictions(
     from secateurs.measures.scoring import is_regression_task
     from secateurs.outputs.table_members import TableFormat
 
-    table_format = TableFormat(content.classes, None, files.positive, files.columns)
+    kind: PredictionKind | None = "values" if content.holds_values else None
+    table_format = TableFormat(content.classes, None, files.positive, files.columns, kind)
     if content.table.ndim == 3:
         table_format = replace(table_format, names=content.names)
         return _as_probabilities(content, table_format, labels)
@@ -205,7 +208,8 @@ def _as_validation_predictions(
     if not is_regression:
         is_regression = False if numbers is None else is_regression_task(numbers, None)
     is_numeric = files.positive is not None or "{class}" in (files.columns or "")
-    content = _decode_cells(content, table_format, labels, bool(is_regression), is_numeric)
+    has_values = bool(is_regression) or content.holds_values
+    content = _decode_cells(content, table_format, labels, has_values, is_numeric)
     ensemble = _to_ensemble(content, table_format, is_regression)
     if ensemble.table_format.kind == "labels":
         _check_coding(content.path, ensemble, _truth(content), labels)

@@ -211,7 +211,8 @@ def _measure_figures(problem: Problem, pruning: Pruning, seed: int) -> PruningFi
     """Return the figures of the test set, or cross-validated figures without a test set."""
     from sklearn.utils import check_random_state
 
-    from secateurs.evaluation.before_after import cross_validate_pruning, measure_on_test
+    from secateurs.evaluation.before_after import measure_on_test
+    from secateurs.evaluation.held_out_figures import cross_validate_pruning
 
     pruner = pruning.pruner
     if problem.has_test_set:

@@ -65,8 +65,9 @@ def plan_names() -> list[str]:
     "--authors",
     type=PATH,
     metavar="DIR",
-    help="Instead of the experiments: run the authors' program, of which DIR has a copy, and this "
-    "library on the same votes, and write a page that compares them.",
+    help="Instead of the experiments: run the authors' program and this library on the same votes, "
+    "and write a page that compares them. DIR contains clones of github.com/eustomaqua/EPFD and "
+    "github.com/eustomaqua/PyEnsemble; nothing is downloaded.",
 )
 @common_options
 def reproduce(

@@ -37,6 +37,7 @@ from secateurs.ensembles._sklearn_ensembles import (
     Voting,
 )
 from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
+from secateurs.thread_safety import limit_threads_after_fork
 
 _SUPPORTED_MODELS = (
     "a RandomForest, ExtraTrees, Bagging or Voting classifier or regressor, AdaBoostClassifier, a "
@@ -115,6 +116,7 @@ _OTHER_LIBRARIES: dict[str, _EnsembleFactory] = {
 
 def as_ensemble(model: object) -> Ensemble:
     """Return a fitted model, or a list or dict of fitted models, as an `Ensemble`."""
+    limit_threads_after_fork()
     if isinstance(model, FrozenEstimator):
         return as_ensemble(model.estimator)
     if isinstance(model, (GridSearchCV, RandomizedSearchCV)) or hasattr(model, "best_estimator_"):

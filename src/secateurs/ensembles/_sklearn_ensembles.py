@@ -281,7 +281,7 @@ class ModelCollection(Ensemble):
         return self.slice(members)
 
     def as_predictor(self, members: Sequence[int]) -> BaseEstimator:
-        """Return these members as a fitted Voting ensemble, or as an equivalent pipeline."""
+        """Return these members as a fitted Voting ensemble."""
         named = [(self.member_names[member], self.members[member]) for member in members]
         weights = None if self.weights is None else self.weights[list(members)]
         with_column = [member for member in members if member in self.column_members]

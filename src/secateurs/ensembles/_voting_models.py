@@ -39,25 +39,29 @@ def soft_voting_classifier(
 
 def hard_voting_classifier(
     members: NamedMembers, weights: FloatArray | None, classes: Array
-) -> VotingClassifier | Pipeline:
-    """Return a plurality vote of fitted classifiers, whose classes are a subset of these."""
-    voting = VotingClassifier(list(members))
-    if np.array_equal(classes, np.arange(len(classes))) and all(
-        np.asarray(member.classes_).dtype.kind in "iu" for _, member in members
-    ):
-        return _mark_as_fitted(voting, weights, classes)
-    # VotingClassifier counts the codes 0, 1, 2, … With any other labels it only collects the
-    # predictions. They are one-hot encoded, and a linear model sums the weights by label.
-    n_classes, n_members = len(classes), len(members)
-    encoder = OneHotEncoder(categories=[classes] * n_members, handle_unknown="ignore")
-    encoder.fit(np.repeat(classes[:, None], n_members, axis=1))
-    counter = LinearSVC()
-    counter.classes_, counter.n_features_in_ = classes, n_classes * n_members
-    member_weights = np.ones(n_members) if weights is None else weights
-    # With a single class, a score of 0 makes LinearSVC predict the first class: the only one.
-    counter.coef_ = np.kron(member_weights, np.eye(n_classes)) * (n_classes > 1)
-    counter.intercept_ = np.zeros(n_classes)
-    return Pipeline([("members", _mark_as_fitted(voting)), ("labels", encoder), ("vote", counter)])
+) -> VotingClassifier:
+    """Return a fitted hard VotingClassifier of classifiers with some or all of these classes.
+
+    A VotingClassifier counts the codes 0, 1, 2, … that its members predict. Members that were
+    fitted to other labels are pipelines in it, which turn their labels into these codes.
+    """
+    types = [np.asarray(member.classes_).dtype for _, member in members]
+    are_codes = np.array_equal(classes, np.arange(len(classes)))
+    if not are_codes or not np.can_cast(np.result_type(*types), np.intp):
+        members = [(name, _predict_codes(name, member, classes)) for name, member in members]
+    return _mark_as_fitted(VotingClassifier(list(members)), weights, classes)
+
+
+def _predict_codes(name: str, member: BaseEstimator, classes: Array) -> Pipeline:
+    """Return a classifier that predicts the indices of a member's labels among the classes."""
+    # A VotingClassifier is a transformer, which returns labels. In their one-hot encoding, the
+    # identity as coefficients gives the label's own code the largest score. With a single class,
+    # a score of 0 makes LinearSVC predict the first code: the only one.
+    labels, n_classes = _mark_as_fitted(VotingClassifier([(name, member)])), len(classes)
+    encoder, codes = OneHotEncoder().fit(classes[:, None]), LinearSVC()
+    codes.classes_, codes.n_features_in_ = np.arange(n_classes), n_classes
+    codes.coef_, codes.intercept_ = np.eye(n_classes) * (n_classes > 1), np.zeros(n_classes)
+    return Pipeline([("labels", labels), ("columns", encoder), ("codes", codes)])
 
 
 def _mark_as_fitted(

@@ -1,4 +1,4 @@
-"""Before and after: figures of the full ensemble and of the pruned ensemble."""
+"""Figures of the full ensemble and of the pruned ensemble on a test set."""
 
 from __future__ import annotations
 
@@ -12,28 +12,14 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import _num_samples
 
-from secateurs.evaluation.alternatives import evaluate_with_alternatives
-from secateurs.evaluation.baselines import (
-    baselines_on_test,
-    held_out_baselines,
-    table_prediction,
-)
+from secateurs.evaluation.baselines import baselines_on_test, table_prediction
 from secateurs.evaluation.cost_selection import CostSelection
-from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.metrics import PruningFigures
-from secateurs.evaluation.score_table import (
-    SizeCurve,
-    coverage_remarks,
-    describe_sample_weights,
-    full_ensemble_vote,
-    score_row,
-)
+from secateurs.evaluation.score_table import coverage_remarks, describe_sample_weights
 from secateurs.exceptions import InputError, SecateursWarning
-from secateurs.measures.score_curve import ScoreCurve, scores_with_interval
+from secateurs.measures.score_curve import scores_with_interval
 from secateurs.measures.scoring import Scoring
-from secateurs.measures.vote_counts import AccuracyCounts
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.problem import Problem
 from secateurs.problem.model_costs import (
@@ -49,11 +35,11 @@ from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import pruner_label
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
-from secateurs.typing import Array, IndexArray, Samples
+from secateurs.typing import Array, IndexArray
 
 _N_BOOTSTRAP = 2000  # the 2.5 % percentile then rests on 50 resamples
-_REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
-_PROBABILITY_SCORES = ("neg_log_loss", "neg_brier_score", "roc_auc")
+REGRESSION_SCORES = ("r2", "neg_root_mean_squared_error", "neg_mean_absolute_error")
+PROBABILITY_SCORES = ("neg_log_loss", "neg_brier_score", "roc_auc")
 # Subgroups with fewer samples are named as small: the standard error of a proportion is then up to
 # nine points.
 _SMALL_SUBGROUP = 30
@@ -78,14 +64,14 @@ def measure_on_test(
         before, after = (
             np.ravel(predict(X)) for predict in full_and_pruned_predictors(problem, pruner)
         )
-    predicted = _Predicted(truth, weight, before, after, samples=_test_rows(problem, pruner))
+    predicted = PredictedSamples(truth, weight, before, after, samples=_test_rows(problem, pruner))
     if problem.is_regression:
-        figures |= score_both(problem, predicted, _REGRESSION_SCORES)
+        figures |= score_both(problem, predicted, REGRESSION_SCORES)
     else:
         figures |= _bootstrapped_accuracy(truth, before, after, weight, rng)
         predicted = predicted._replace(probabilities=_test_probabilities(problem, pruner))
         if predicted.probabilities is not None:
-            figures |= score_both(problem, predicted, _PROBABILITY_SCORES)
+            figures |= score_both(problem, predicted, PROBABILITY_SCORES)
     for scoring in problem.scorings:  # scores that the user asked for need an interval
         known = figures.get(scoring.label)
         if known is None or np.isnan(known.low):
@@ -98,8 +84,8 @@ def measure_on_test(
             name: score_both(problem, predicted.on_part(np.flatnonzero(groups == name)), [], name)
             for name in np.unique(groups).tolist()
         }
-        figures |= _subgroup_figures(problem, by_group)
-        remarks += _small_subgroups(groups)
+        figures |= subgroup_figures(problem, by_group)
+        remarks += small_subgroups(groups)
     pruned = predicted.for_score(problem.scoring)[1]
     baselines = baselines_on_test(
         problem, pruned, len(pruner.member_indices_), predicted.samples[1]
@@ -109,7 +95,7 @@ def measure_on_test(
     return PruningFigures(description, "", figures, tuple(remarks), baselines)
 
 
-class _Predicted(NamedTuple):
+class PredictedSamples(NamedTuple):
     """True values of scored samples, and the predictions of the full and the pruned ensemble."""
 
     truth: Array
@@ -125,10 +111,10 @@ class _Predicted(NamedTuple):
             return self.probabilities
         return self.before, self.after
 
-    def on_part(self, part: IndexArray) -> _Predicted:
+    def on_part(self, part: IndexArray) -> PredictedSamples:
         """Return the predictions for some of the samples."""
         before, after = self.samples
-        return _Predicted(
+        return PredictedSamples(
             self.truth[part],
             None if self.weight is None else self.weight[part],
             self.before[part],
@@ -154,7 +140,7 @@ def _test_rows(problem: Problem, pruner: BasePruner) -> tuple[SampleRows | None,
 
 def score_both(
     problem: Problem,
-    predicted: _Predicted,
+    predicted: PredictedSamples,
     scorings: Iterable[str | Scoring],
     subgroup: str | None = None,
 ) -> dict[str, BeforeAfter]:
@@ -178,7 +164,7 @@ def score_both(
     return figures
 
 
-def _score_with_interval(scoring: Scoring, predicted: _Predicted) -> BeforeAfter:
+def _score_with_interval(scoring: Scoring, predicted: PredictedSamples) -> BeforeAfter:
     """Return a score before and after, and the jackknife's 95 % interval of its change."""
     sign = 1.0 if scoring.larger_is_better else -1.0
     full, pruned, half = scores_with_interval(
@@ -192,7 +178,7 @@ def _score_with_interval(scoring: Scoring, predicted: _Predicted) -> BeforeAfter
     return BeforeAfter(sign * full, sign * pruned, change - half, change + half)
 
 
-def _subgroup_figures(
+def subgroup_figures(
     problem: Problem, by_group: Mapping[str, Mapping[str, BeforeAfter]]
 ) -> dict[str, BeforeAfter]:
     """Return a row for each score and subgroup, for the worst subgroup and the largest gap."""
@@ -210,7 +196,7 @@ def _subgroup_figures(
     return figures
 
 
-def _small_subgroups(groups: Array) -> list[str]:
+def small_subgroups(groups: Array) -> list[str]:
     """Return a remark that names subgroups with few samples, if there are any."""
     names, counts = np.unique(groups, return_counts=True)
     small = [
@@ -229,7 +215,7 @@ def _small_subgroups(groups: Array) -> list[str]:
 def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Array] | None:
     """Return test probabilities of the full and the pruned ensemble; None if there are none."""
     if isinstance(problem.X_test, PredictionTable):
-        return _averaged_predictions(problem, pruner) if problem.X_test.is_soft else None
+        return averaged_predictions(problem, pruner) if problem.X_test.is_soft else None
     models = full_and_pruned_models(problem, pruner)
     if not all(hasattr(model, "predict_proba") for model in models):
         return None
@@ -237,67 +223,12 @@ def _test_probabilities(problem: Problem, pruner: BasePruner) -> tuple[Array, Ar
     return before, after
 
 
-def _averaged_predictions(problem: Problem, pruner: BasePruner) -> tuple[Array, Array]:
+def averaged_predictions(problem: Problem, pruner: BasePruner) -> tuple[Array, Array]:
     """Return the mean test predictions of all members, and of the kept members."""
     full, kept = full_and_kept(pruner)
     predictions, weights = problem.soft_test_predictions, problem.member_weights
     kept_weights = None if weights is None else weights[kept]
     return predictions.average(full), predictions.average(kept, kept_weights)
-
-
-def cross_validate_pruning(
-    problem: Problem,
-    pruner: BasePruner,
-    by_cost: CostSelection | None = None,
-    *,
-    row: Samples = None,
-    files: bool = False,
-) -> PruningFigures:
-    """Return cross-validated scores of a pruning, with its size and its prediction times.
-
-    The first rounds of a boosted model are kept whatever the samples, so it is scored on all.
-    """
-    with record_warnings():  # the fit on all samples warned already
-        evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
-        (curve,) = evaluation.curves.values()
-        keep, plan = len(pruner.member_indices_), evaluation.split
-        baselines = held_out_baselines(plan, curve, keep)
-    figures = held_out_scores(plan, curve, keep)
-    costs = model_costs(evaluation.problem, pruner, files=files, row=row)
-    figures = member_counts(problem, pruner) | panel_coverage(problem, pruner) | figures | costs
-    remarks = [*evaluation.remarks, *sample_weight_remark(problem, pruner, by_cost)]
-    remarks += coverage_remarks(problem, pruner.member_indices_)
-    remarks += _score_remarks(problem, plan)
-    if problem.sensitive_features is not None:
-        remarks += _small_subgroups(problem.sensitive_features)
-    samples = f"validation set ({format_count(problem.predictions.n_samples, 'sample')})"
-    if not plan.has_folds:
-        return PruningFigures(samples, "", figures, tuple(remarks), baselines)
-    description = problem.cross_validation.description
-    return PruningFigures(
-        f"{samples}, cross-validated", description, figures, tuple(remarks), baselines
-    )
-
-
-def selection_figures(problem: Problem, pruner: BasePruner) -> PruningFigures | None:
-    """Return scores of probabilities on the very samples that members were selected on.
-
-    The kept members look better there than they are. None without collected probabilities.
-    """
-    if not problem.is_soft or problem.ensemble.is_sequential or problem.refitted is not None:
-        return None
-    soft = problem.__dict__.get("soft_predictions", problem.known_soft_predictions)
-    if soft is None and problem.has_only_predictions:
-        soft = problem.soft_predictions
-    if soft is None:
-        return None
-    own, kept = problem.ensemble.weights, pruner.member_indices_.tolist()
-    weights = None if own is None else own[kept]
-    if problem.member_weights is not None:
-        weights = problem.member_weights[kept]
-    pair = soft.average(weights=own), soft.average(kept, weights)
-    predicted = _Predicted(true_values(soft), problem.sample_weight, *pair, pair)
-    return PruningFigures("", "", score_both(problem, predicted, ("neg_brier_score", "roc_auc")))
 
 
 def sample_weight_remark(
@@ -309,113 +240,6 @@ def sample_weight_remark(
     if by_cost is not None:
         return ["Sample weights are used in scores and in the selection."]
     return [describe_sample_weights({pruner_label(pruner): pruner})]
-
-
-def _score_remarks(problem: Problem, plan: EvaluationPlan) -> list[str]:
-    """Return remarks on differences between scored and served members."""
-    remarks = []
-    is_sequential = problem.predictions.is_sequential
-    if problem.is_soft and plan.scored_samples.counts_labels and not is_sequential:
-        remarks.append(
-            "Labels are counted, because the probabilities that the ensemble averages were not "
-            "collected. Pass the validation samples to use them: summary(X=…)."
-        )
-    if problem.refitted is not None:
-        remarks.append("The scores are those of the kept members before they were refitted.")
-    if is_sequential:
-        remarks.append(
-            "The first rounds are kept whatever the samples; only their number depends on them."
-        )
-    return remarks
-
-
-def cross_validation_seconds(pruner: BasePruner) -> float:
-    """Return an estimate of the seconds that cross-validating a fitted pruner takes."""
-    rounds, max_rounds = getattr(pruner, "n_iter_", 0), pruner.most_rounds
-    share = max_rounds / rounds if max_rounds is not None and rounds > max_rounds else 1.0
-    # Five selections, each on four fifths of the samples, take four times as long as one.
-    return 4.0 * share * pruner._selection_seconds
-
-
-def held_out_scores(plan: EvaluationPlan, curve: SizeCurve, size: int) -> dict[str, BeforeAfter]:
-    """Return cross-validated scores by label, as they are displayed; losses are positive."""
-    problem, index, figures = plan.problem, curve.selection.size_index(size), {}
-    if not problem.is_regression:
-        figures["accuracy"] = before_after_at(curve.accuracy, index)
-        codes = full_ensemble_vote(plan), curve.predicted_codes[size]
-        figures["balanced accuracy"] = balanced_accuracy(
-            plan.scored_truth, *codes, plan.scored_weight
-        )
-    for scoring in problem.scorings:
-        if scoring.label not in figures or not problem.is_plain_accuracy:
-            score = before_after_at(curve.score(scoring.key), index)
-            figures[scoring.label] = _displayed(scoring, score)
-    if problem.is_regression or (problem.is_soft and problem.has_soft_predictions):
-        extra = _REGRESSION_SCORES if problem.is_regression else _PROBABILITY_SCORES
-        before, after = _cross_validated_predictions(plan, curve, size)
-        truth = true_values(problem.predictions)[plan.scored_indices]
-        pair = None if problem.is_regression else (before, after)
-        predicted = _Predicted(truth, plan.scored_weight, before, after, pair)
-        scored = score_both(problem, predicted, extra)
-        figures |= {name: figure for name, figure in scored.items() if name not in figures}
-    by_group = {
-        name: {
-            scoring.label: _displayed(
-                scoring, before_after_at(curve.scores[scoring.key, name], index)
-            )
-            for scoring in problem.scorings
-        }
-        for name in curve.subgroups
-    }
-    return figures | _subgroup_figures(problem, by_group)
-
-
-def _displayed(scoring: Scoring, score: BeforeAfter) -> BeforeAfter:
-    """Return a score as it is displayed: losses are positive."""
-    if scoring.larger_is_better:
-        return score
-    return BeforeAfter(-score.before, -score.after, -score.high, -score.low)
-
-
-def _cross_validated_predictions(
-    plan: EvaluationPlan, curve: SizeCurve, size: int
-) -> tuple[Array, Array]:
-    """Return predictions of all members, and of the members selected without each sample."""
-    problem = plan.problem
-    predictions, weights = problem.soft_predictions, problem.ensemble.weights
-    full = predictions.average(weights=weights)[plan.scored_indices]
-    pruned = np.empty_like(full)
-    folds = zip(curve.fold_selections, plan.fold_positions, strict=True)
-    for (held_out, selection), positions in folds:
-        assert held_out is not None
-        members = selection.members_at(size)
-        kept_weights = selection.weights.get(size)
-        if weights is not None:
-            kept_weights = weights[members] * (1.0 if kept_weights is None else kept_weights)
-        pruned[positions] = predictions.rows(held_out).average(members, kept_weights)
-    return full, pruned
-
-
-def truth_and_predictions(
-    plan: EvaluationPlan, pruner: BasePruner, curve: SizeCurve, size: int
-) -> tuple[Array, Array, Array]:
-    """Return true values of held-out samples, and predictions of the full and pruned ensemble."""
-    problem = plan.problem
-    if not problem.has_test_set:
-        return plan.scored_truth, *_cross_validated_predictions(plan, curve, size)
-    truth = problem.soft_test_predictions.truth
-    if problem.has_only_predictions:
-        return truth, *_averaged_predictions(problem, pruner)
-    before, after = (
-        predict(problem.X_test) for predict in full_and_pruned_predictors(problem, pruner)
-    )
-    return truth, before, after
-
-
-def before_after_at(scored: AccuracyCounts | ScoreCurve, index: int) -> BeforeAfter:
-    """Return the scores of the full ensemble and of one size of a curve."""
-    row = score_row(scored, index)
-    return BeforeAfter(scored.full_value, row["value"], row["low"], row["high"])
 
 
 def _describe_test_samples(problem: Problem) -> str:

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.ensembles import CORRECTS, Ensemble
-from secateurs.evaluation.tolerance import (
-    RELATIVE_TO,
-    tolerances_by_key,
-)
+from secateurs.evaluation.tolerance import RELATIVE_TO, tolerances_by_key
 from secateurs.exceptions import BudgetError, InputError, SecateursWarning
 from secateurs.problem import Problem
 from secateurs.problem.latency import (

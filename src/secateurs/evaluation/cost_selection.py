@@ -19,6 +19,7 @@ from secateurs.evaluation.panel_search import (
 from secateurs.evaluation.selections import Selection, copy_with_members
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import BudgetError
+from secateurs.measures.scoring import Scoring
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
@@ -102,6 +103,9 @@ class BudgetSearch(SizeSearch):
     search: PanelSearch
     limits: Sequence[float]
     max_members: int | None = None
+    # Dearer panels are other panels, and do not make a cheap one doubtful as larger sizes of the
+    # same order do.
+    _steady_share = 0.0
 
     @property
     def sizes(self) -> IndexArray:
@@ -199,19 +203,33 @@ def _cheapest_tolerated(
     index = sizes._tolerated_size(budget, vote).size - 1
     if index < len(sizes.limits):
         return panel_within(front, sizes.limits[index])
-    problem = sizes.problem
-    members = tuple(range(problem.n_members))
-    total = sizes.search.total_cost(members)
-    is_allowed = sizes.max_members is None or sizes.max_members >= problem.n_members
-    if is_allowed and (budget.max_cost is None or total <= limit_with_rounding(budget.max_cost)):
-        return Panel(members, total, sizes.search.validation_scores([members])[0])
     _, scores = sizes.held_out_scores(vote, budget)
-    scoring = next(one for one in problem.scorings if one.key in scores)
-    values = scores[scoring.key]
+    scoring = next(one for one in sizes.problem.scorings if one.key in scores)
+    return affordable_full_panel(
+        sizes.search, budget, scoring, scores[scoring.key], sizes.max_members
+    )
+
+
+def affordable_full_panel(
+    search: PanelSearch,
+    budget: Budget,
+    scoring: Scoring,
+    scores: FloatArray,
+    max_members: int | None = None,
+) -> Panel:
+    """Return the panel of all members; raise an error if it is not within the limits.
+
+    ``scores`` are the held-out scores of the panels within the limits, then of all members.
+    """
+    members = tuple(range(search.problem.n_members))
+    total = search.total_cost(members)
+    is_allowed = max_members is None or max_members >= len(members)
+    if is_allowed and (budget.max_cost is None or total <= limit_with_rounding(budget.max_cost)):
+        return Panel(members, total, search.validation_scores([members])[0])
     raise BudgetError(
         f"No sub-ensemble that meets {{max_cost}} meets {{tolerance}}: the best cross-validated "
-        f"{scoring.label} is {scoring.display_score(float(values[:-1].max())):.4f}, compared with "
-        f"{scoring.display_score(float(values[-1])):.4f} for the full ensemble. Pass a larger "
+        f"{scoring.label} is {scoring.display_score(float(scores[:-1].max())):.4f}, compared with "
+        f"{scoring.display_score(float(scores[-1])):.4f} for the full ensemble. Pass a larger "
         "budget, or a larger tolerance.",
         max_cost=budget.max_cost,
         tolerance=budget.tolerance,

@@ -14,8 +14,12 @@ import numpy as np
 
 from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.ensemble_kind import is_library
-from secateurs.evaluation.library_method import best_library_size, library_scoring
-from secateurs.evaluation.ranking_spread import ranking_spread
+from secateurs.evaluation.library_method import (
+    best_library_size,
+    library_scoring,
+    size_tolerance,
+)
+from secateurs.evaluation.ranking_spread import has_rare_class, ranking_spread
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.evaluation.tolerance import STEADY_SHARE, good_larger_share
 from secateurs.measures.group_predictions import member_prediction
@@ -34,8 +38,7 @@ MIN_REFITTED = 20  # members: with fewer, refitted trees lost more than a point 
 # Few changes of labels turn a close vote: with 0.03, 4 of 13 trials lost more than a point of
 # accuracy, all with several classes; with 0.01, none did.
 MAX_CHANGE_LABELS = 0.01
-# If one of two classes has at most this share of the samples, the expected loss of AUC is limited.
-RARE_SHARE = 0.15
+# The expected loss of AUC, if one of two classes is rare.
 MAX_AUC_LOSS, MAX_AUC_LOSS_REFITTED = 0.007, 0.01
 # Expected rise of the Brier score or squared error by a random draw, as a share of that of the full
 # ensemble. It decides where the full ensemble hardly errs, so that a change of little variance is
@@ -48,6 +51,7 @@ MAX_LOSS_RATIO = 1.05  # of the Brier score or squared error to that of the full
 # same samples, with little noise.
 MAX_CHANGE_BOOSTED = 0.005
 MAX_LOSS_RATIO_BOOSTED = 1.01
+NORMAL_95 = 1.6448536269514722  # 95 % of the standard normal distribution are below
 # Rounding errors must not add a member where the formula gives a whole number.
 _ROUNDING = 1e-9
 
@@ -163,19 +167,52 @@ def smallest_unchanged_prefix(
     """Return the fewest first rounds from which on predictions hardly change any more.
 
     All longer prefixes of the boosted model differ from its predictions by at most
-    `MAX_CHANGE_BOOSTED` of its squared loss.
+    `MAX_CHANGE_BOOSTED` of its squared loss, and the samples show that their loss is at most
+    `MAX_LOSS_RATIO` of its loss.
     """
     last = outputs.n_members - 1
     full, _ = member_prediction(outputs, last)
     full = full.reshape(outputs.n_samples, -1)
-    errors = np.square(full - _true_targets(outputs)).sum(axis=1)
-    limit = MAX_CHANGE_BOOSTED * np.average(errors, weights=sample_weight)
+    targets = _true_targets(outputs)
+    full_errors = np.square(full - targets).sum(axis=1)
+    limit = MAX_CHANGE_BOOSTED * np.average(full_errors, weights=sample_weight)
+    # Of one further sample: the squared error of a clearly wrong prediction, which is at most 2.
+    largest = float(outputs.n_classes > 0)
     for member in range(last - 1, -1, -1):
-        values, _ = member_prediction(outputs, member)
-        distance = np.square(values.reshape(full.shape) - full).sum(axis=1)
-        if np.average(distance, weights=sample_weight) > limit:
+        values = member_prediction(outputs, member)[0].reshape(full.shape)
+        distance = np.square(values - full).sum(axis=1)
+        excess = np.square(values - targets).sum(axis=1) - MAX_LOSS_RATIO * full_errors
+        is_far = np.average(distance, weights=sample_weight) > limit
+        if is_far or not is_shown_negative(excess, sample_weight, largest):
             return member + 2
     return 1
+
+
+def is_shown_negative(
+    values: FloatArray, sample_weight: FloatArray | None = None, largest: float = 0.0
+) -> bool:
+    """Return whether samples show that a mean is not above 0, one-sided at 95 %.
+
+    This must also hold if one further sample has the ``largest`` value. If the loss of a model is
+    that of a few samples, because it hardly errs, other samples may have a very different loss, and
+    the standard error does not show it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.evaluation.default_size import is_shown_negative
+    >>> is_shown_negative(np.array([-0.1, -0.2, 0.1, -0.1] * 5))
+    True
+    >>> is_shown_negative(np.array([-0.1, -0.2, 0.1, -0.1]))
+    False
+    >>> is_shown_negative(np.full(20, -0.01), largest=1.0)
+    False
+    """
+    weight = np.ones(len(values)) if sample_weight is None else sample_weight
+    weight = weight / weight.sum()
+    mean = float(weight @ values)
+    margin = NORMAL_95 * float(np.sqrt(np.square(weight) @ np.square(values - mean)))
+    return mean + max(margin, largest / len(values)) <= 0
 
 
 def proper_scoring(problem: Problem) -> Scoring:
@@ -213,10 +250,9 @@ class DefaultSize:
         """The spread of AUC between draws of members; None unless one of two classes is rare."""
         problem = self.problem
         outputs = problem.scored_predictions()
-        if not isinstance(outputs, Predictions) or outputs.n_classes != 2:
-            return None
-        counts = np.bincount(outputs.truth, problem.sample_weight, 2)
-        if counts.min() > RARE_SHARE * counts.sum():
+        if not isinstance(outputs, Predictions) or not has_rare_class(
+            outputs, problem.sample_weight
+        ):
             return None
         weights = problem.ensemble.weights
         return Spread(ranking_spread(outputs, weights, problem.sample_weight), 1.0)
@@ -270,7 +306,8 @@ class DefaultSize:
             reason = (
                 f"the predictions of the first {format_count(size, 'round')} or more differ from "
                 f"those of all rounds by at most {100 * MAX_CHANGE_BOOSTED:g} % of their "
-                f"{self._loss_name}"
+                f"{self._loss_name}, which the samples show to rise by at most "
+                f"{100 * (MAX_LOSS_RATIO - 1):.0f} %"
             )
         else:
             is_label_vote = not problem.is_soft and not problem.is_regression
@@ -316,9 +353,13 @@ class DefaultSize:
         found = best_library_size(self.search, scoring)
         if found.size is None:
             return DecidedSize(None, "the method decides it")
-        return DecidedSize(
-            found.size, f"this size has the best cross-validated {scoring.label} of all sizes"
-        )
+        reason = f"this size has the best cross-validated {scoring.label} of all sizes"
+        if size_tolerance(self.problem, scoring):
+            reason = (
+                f"the most members whose cross-validated {scoring.label} is within the error of "
+                "one sample of the best size, because a class is rare"
+            )
+        return DecidedSize(found.size, reason)
 
     def _guarded_losses(self) -> tuple[IndexArray, FloatArray]:
         """Return sizes and their cross-validated losses; the last size is the full ensemble."""

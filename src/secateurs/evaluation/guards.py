@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from secateurs._methods import DEFAULT_TOLERANCE
 from secateurs.evaluation.metrics import (
     BEST_MEMBER,
     FIRST_MEMBERS,
@@ -24,7 +25,7 @@ from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.problem import Problem
 from secateurs.problem.model_costs import BeforeAfter
-from secateurs.text_format import format_count, format_list
+from secateurs.text_format import format_count, format_list, format_signed
 
 _MAX_AUC_LOSS, _SURE_AUC_LOSS = 0.02, 0.01  # change, and the end of its interval
 _MAX_BRIER_RATIO, _SURE_BRIER_RATIO = 1.1, 1.05
@@ -84,7 +85,7 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
         )
     for name, (subject, advice) in _BETTER.items():
         baseline = measured.baselines.get(name)
-        if baseline is not None and _is_surely_better(baseline, sign):
+        if baseline is not None and _is_surely_better(baseline, scoring):
             alarms.append(
                 f"{subject} a better {label} than the pruned ensemble: {baseline.after:.4f}, "
                 f"compared with {baseline.before:.4f}. {advice}, or compare methods with "
@@ -99,10 +100,14 @@ def _ranks_usefully(measured: PruningFigures) -> bool:
     return any(area > _USEFUL_AUC for area in areas)
 
 
-def _is_surely_better(baseline: BeforeAfter, sign: float) -> bool:
-    """Return whether a baseline is better than the pruned ensemble by three standard errors."""
+def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
+    """Return whether a baseline is better than the pruned ensemble by three standard errors.
+
+    A lead of a score that is within the default tolerance is no alarm.
+    """
+    sign, least = (1.0, DEFAULT_TOLERANCE) if scoring.larger_is_better else (-1.0, 0.0)
     lead = sign * (baseline.after - baseline.before)
-    return lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
+    return lead > max(least, _SURE_LEAD * (baseline.high - baseline.low) / 2)
 
 
 def _keep_more(is_full_better: bool) -> str:
@@ -180,15 +185,16 @@ def describe_precision(
     measured: PruningFigures,
     tolerance: float | Mapping[str, float] | None = None,
 ) -> list[str]:
-    """Return how many samples would tell a loss from chance, if these are too few.
+    """Return how many samples would tell a loss from chance, and which losses cannot be excluded.
 
     The half width of an interval shrinks with the square root of the number of samples.
     """
+    open_risks = _open_risks(problem, measured.figures)
     scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     limit = _limits(problem, tolerance).get(scoring, _LOSS_TO_TELL) or _LOSS_TO_TELL
     if figure is None or not scoring.larger_is_better or _half_width(figure) <= limit:
-        return []
+        return open_risks
     n_samples = problem.predictions.n_samples
     if problem.has_test_set:
         assert problem.y_test is not None
@@ -197,7 +203,30 @@ def describe_precision(
     return [
         f"{format_count(n_samples, 'sample')} are too few to tell a change of {limit:g} in "
         f"{scoring.label} from chance: its 95 % interval is ±{half:.4f}. About "
-        f"{_round_up_to_two_digits(n_samples * (half / limit) ** 2):,} samples would do."
+        f"{_round_up_to_two_digits(n_samples * (half / limit) ** 2):,} samples would do.",
+        *open_risks,
+    ]
+
+
+def _open_risks(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
+    """Return scores of probabilities that were not asked for and may be much worse."""
+    asked = {scoring.label for scoring in problem.scorings}
+    risks = []
+    for label, figure in figures.items():
+        if label in asked or not math.isfinite(figure.low):
+            continue
+        may_fall = label.startswith("ROC AUC") and figure.low < -_MAX_AUC_LOSS
+        limit = (_MAX_BRIER_RATIO - 1) * figure.before
+        may_rise = label == "Brier score" and figure.high > limit
+        if may_fall or may_rise:
+            risks.append(
+                f"{label} ({format_signed(figure.low, 4)} to {format_signed(figure.high, 4)})"
+            )
+    if not risks:
+        return []
+    return [
+        f"These samples cannot exclude much worse scores after pruning: {format_list(risks)}, the "
+        "95 % interval of the change. Keep more members, or use more samples."
     ]
 
 

@@ -11,7 +11,17 @@ import numpy as np
 from secateurs.outputs.predictions import Predictions
 from secateurs.typing import FloatArray
 
+# If one of two classes has at most this share of the samples, rules for the ranking apply.
+RARE_SHARE = 0.15
 _N_SPLITS = 8  # into two random halves; the mean loss of sixteen halves varies by about a tenth
+
+
+def has_rare_class(predictions: Predictions, sample_weight: FloatArray | None = None) -> bool:
+    """Return whether one of two classes has at most `RARE_SHARE` of the samples."""
+    if predictions.n_classes != 2:
+        return False
+    counts = np.bincount(predictions.truth, sample_weight, 2)
+    return bool(counts.min() <= RARE_SHARE * counts.sum())
 
 
 def expected_auc(

@@ -26,9 +26,7 @@ from secateurs.exceptions import BudgetError
 from secateurs.measures.score_curve import ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem
-from secateurs.problem.latency import (
-    measure_latencies,
-)
+from secateurs.problem.latency import measure_latencies
 from secateurs.pruners import BasePruner
 from secateurs.pruners.selector import fit_pruner
 from secateurs.text_format import format_count, format_list
@@ -107,8 +105,7 @@ class SizeSearch:
                 for name, values in scores.items()
                 if name.startswith(_SUBGROUP)
             ]
-        share = 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
-        tolerated = smallest_tolerated_size(sizes, limits, share, budget.relative_to)
+        tolerated = smallest_tolerated_size(sizes, limits, self._steady_share, budget.relative_to)
         if tolerated is None:
             names = format_list([limit.name.removeprefix(_SUBGROUP) for limit in limits], " and ")
             raise BudgetError(
@@ -117,6 +114,11 @@ class SizeSearch:
                 relative_to="full",
             )
         return tolerated
+
+    @property
+    def _steady_share(self) -> float:
+        """Share of the larger sizes that must be within the tolerances as well."""
+        return 1.0 if self.problem.predictions.is_sequential else STEADY_SHARE
 
     @cached_property
     def _scores_by_vote(self) -> dict[str, tuple[IndexArray, dict[str, FloatArray]]]:

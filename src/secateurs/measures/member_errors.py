@@ -28,8 +28,9 @@ from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import BaseVotes, Votes
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, IndexArray, MemberIndices
 
+_ROWS_AT_ONCE = 16  # members whose errors are multiplied with others in one pass over these
 _SUM_BITS = 62  # limit of a sum over all samples, so that 64-bit integers never overflow
 
 OutputsT = TypeVar("OutputsT", Votes, Predictions)
@@ -147,22 +148,58 @@ class PredictionErrors(MemberErrors[Predictions]):
         """Return the products of other members' errors with those of a block of these members."""
         others, n_members = others.completed, len(range(*block.indices(self.n_members)))
         sums = np.zeros((others.n_members, n_members), dtype=np.int64)
-        for member in range(others.n_members):
-            self._add_products(others.cells[member], block, sums[member])
+        if self.are_inner_products:
+            members, starts = np.arange(self.n_members)[block], np.zeros(n_members, dtype=np.intp)
+            for first in range(0, others.n_members, _ROWS_AT_ONCE):
+                rows = slice(first, first + _ROWS_AT_ONCE)
+                errors = self._member_errors(others.cells[rows])
+                truth_products = self._truth_products(errors)
+                sums[rows] = self.products(errors, truth_products, members, starts)
+        else:
+            for member, cells in enumerate(others.cells):
+                errors = self._member_errors(cells)
+                arguments = self._kernel_arguments(block)
+                prediction_kernels.error_dots(errors, *arguments, sums[member])
         if not self._predictions.has_missing:
             return ErrorProducts(sums, np.full(sums.shape, self._predictions.n_samples))
         common = others.present.joint_counts(self._predictions.present.select_members(block))
         return ErrorProducts(sums, common[..., 0, 0])
 
-    def _add_products(self, cells: Array, block: slice, sums: Counts) -> None:
-        """Add the products of one member's errors with those of a block."""
-        errors = self._member_errors(cells)
-        if self._predictions.is_numbers or self._predictions.has_missing:
-            prediction_kernels.error_dots(errors, *self._kernel_arguments(block), sums)
-        else:
-            # Σ e·(p − t) = Σ e·p − Σ e·t: the last sum is the same for all members of the block.
-            prediction_kernels.add_dot_products(errors, self._cells[block], sums)
-            sums -= int(np.vdot(errors.astype(np.int64), self._truth.astype(np.int64)))
+    @property
+    def are_inner_products(self) -> bool:
+        """Whether members have an error in 16 bits for each sample."""
+        return not (self._predictions.is_numbers or self._predictions.has_missing)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of errors of all members."""
+        return self._cells.size
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self._predictions.n_samples
+
+    def errors_of_members(self, members: Sequence[int]) -> tuple[Array, Counts]:
+        """Return the errors of some members, and their products with the true values."""
+        errors = self._member_errors(self._cells[members])
+        return errors, self._truth_products(errors)
+
+    def products(
+        self, errors: Array, truth_products: Counts, members: IndexArray, starts: IndexArray
+    ) -> Counts:
+        """Return the products of rows of errors with the errors of some members.
+
+        A member is multiplied with the rows from its start on; starts are ascending.
+        """
+        # Σ e·(p − t) = Σ e·p − Σ e·t: the last sum is the same for all members.
+        sums = _dot_products(errors, self._cells, members, starts)
+        sums -= truth_products[:, None]
+        return sums
+
+    def _truth_products(self, errors: Array) -> Counts:
+        """Return the products of rows of errors with the true values."""
+        return _dot_products(errors, self._truth[None], *np.zeros((2, 1), dtype=np.intp))[:, 0]
 
     def _member_errors(self, cells: Array) -> Array:
         """Return one member's errors, in the type of the cells; 0 where a cell is missing."""
@@ -178,6 +215,18 @@ class PredictionErrors(MemberErrors[Predictions]):
     def member_predictions(self, members: MemberIndices) -> Predictions:
         """Return the predictions of some members."""
         return self._predictions.take(members)
+
+
+def _dot_products(errors: Array, table: Array, members: IndexArray, starts: IndexArray) -> Counts:
+    """Return the dot products of rows of errors with members of a table, from their starts on."""
+    # The kernel multiplies four members at once: the last one is repeated.
+    places = np.minimum(np.arange(-(-len(members) // 4) * 4), len(members) - 1)
+    sums = np.zeros((len(errors), len(places)), dtype=np.int64)
+    # Read-only and other arrays would be compiled separately.
+    read_only = table.view()
+    read_only.flags.writeable = False
+    prediction_kernels.add_dot_products(errors, read_only, members[places], starts[places], sums)
+    return sums[:, : len(members)]
 
 
 def member_errors(outputs: Votes | Predictions, places: int | None = None) -> MemberErrors[Any]:

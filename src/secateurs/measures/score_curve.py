@@ -26,7 +26,7 @@ from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, FloatArray, IndexArray
+from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 CurveKey: TypeAlias = tuple[str, str | None]  # key of a score, and subgroup; None for all samples
 
@@ -312,7 +312,7 @@ class JackknifeBlocks:
     ) -> None:
         self._scoring, self._truth, self._sample_weight = scoring, truth, sample_weight
         self._part = part
-        self._rows: dict[int | None, SampleRows] = {}
+        self._taken: dict[int | None, Samples] = {}  # the samples without a block
         self._block_indices = np.empty(len(truth), dtype=np.intp)
         if clusters is None:
             # Sorted by target and assigned in turn, so that no block has all samples of a class.
@@ -355,18 +355,12 @@ class JackknifeBlocks:
         """Return the samples to score; taken once, because groups share them."""
         if samples is None or not self._scoring.reads_samples:
             return None
-        if left_out not in self._rows:
+        if left_out not in self._taken:
             rows = samples if self._part is None else samples.take(self._part)
             if left_out is not None:
                 rows = rows.take(self._block_indices != left_out)
-            self._rows[left_out] = rows
-        taken = self._rows[left_out]
-        return replace(
-            taken,
-            members=samples.members,
-            member_weights=samples.member_weights,
-            given_model=samples.given_model,
-        )
+            self._taken[left_out] = rows.X
+        return replace(samples, X=self._taken[left_out])
 
     def left_out_scores(self, prediction: ScoredPrediction) -> FloatArray:
         """Return the scores with each block left out; NaN where a score is undefined."""

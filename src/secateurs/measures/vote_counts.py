@@ -74,7 +74,7 @@ class VoteBlock:
         contributions = self.contributions if own else None
         n_classes = self.votes.n_classes if contributions is None else len(self.classes)
         dtype = np.int32 if contributions is None else np.float64
-        tally: Array = np.zeros((self.votes.n_samples, n_classes), dtype=dtype)
+        tally = self.votes.empty_tally(n_classes, dtype)
         counted: list[int] = []  # the members in the tally
         for index, group in enumerate(effective_members(self.votes, group) for group in groups):
             if index in weights:
@@ -141,7 +141,7 @@ class VoteBlock:
         self, group: MemberIndices, weights: FloatArray, contributions: FloatArray | None
     ) -> Array:
         """Return the codes that a group of weighted members votes for."""
-        tally = np.zeros((self.votes.n_samples, self.votes.n_classes))
+        tally = self.votes.empty_tally(dtype=np.float64)
         for member, weight in zip(group, weights, strict=True):
             if contributions is None:
                 vote_kernels.tally_votes(self._codes_of([member]), weight, tally)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secateurs.measures.member_errors import ErrorProducts, member_errors
+from secateurs.measures.member_errors import (
+    ErrorProducts,
+    MemberErrors,
+    PredictionErrors,
+    member_errors,
+)
 from secateurs.measures.pair_measure import Floats, pair_matrix
+from secateurs.objectives._lazy_sums import LazySums
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
-from secateurs.typing import Array, MemberIndices
+from secateurs.typing import Array, BoolArray, MemberIndices
 
 _BLOCK_ROWS = 16  # rows computed at once: bounds their memory to 16 floats per member
+_LEAST_LAZY = 1 << 24  # errors of all members: fewer are in the cache, where pairs are quick
 
 
 class JointError(PairObjective):
@@ -46,9 +54,15 @@ class JointError(PairObjective):
     0.0625
     """
 
+    _lazy_sums: LazySums | None = None
+
     def __init__(self, outputs: Votes | Predictions, shrink: float = 0.0) -> None:
-        self._errors = member_errors(outputs)
+        self._errors: MemberErrors[Any] = member_errors(outputs)
         self._init_state(self._errors.self_products(), self._errors.product_exponent, shrink)
+        errors = self._errors
+        if isinstance(errors, PredictionErrors) and errors.are_inner_products and not shrink:
+            is_large = errors.n_cells >= _LEAST_LAZY
+            self._lazy_sums = LazySums(errors, self.member_values) if is_large else None
 
     def _init_state(self, self_products: ErrorProducts, exponent: int, shrink: float) -> None:
         self._exponent, self._shrink = exponent, shrink
@@ -78,11 +92,34 @@ class JointError(PairObjective):
 
     def gains(self) -> Floats:
         """Return how much each member lowers half the sum of the shrunken G."""
+        self._stop_lazy_sums()
         if not self._shrink:
             return super().gains()
         means = self._means
         model = means[self._selected].sum() + len(self._selected) * (means - means.mean())
         return (1 - self._shrink) * self._sums + self._shrink * model + self.member_values
+
+    def leading_gains(self, free: BoolArray) -> Floats:
+        """Return the gains of the free members that may be the best; others may be −∞."""
+        if self._lazy_sums is None or self._lazy_sums.is_slow:
+            return self.gains()
+        return self._lazy_sums.gains(free)
+
+    def add(self, member: int) -> None:
+        """Add a member."""
+        if self._lazy_sums is None:
+            super().add(member)
+            return
+        self._lazy_sums.complete(np.array([member]))
+        self.value += float(self._lazy_sums.sums[member] + self.member_values[member])
+        self._lazy_sums.add(member)
+        self._selected.append(member)
+
+    def _stop_lazy_sums(self) -> None:
+        """Complete all sums, and compute all pairs from now on."""
+        if self._lazy_sums is not None:
+            self._lazy_sums.complete(np.arange(self.n_members))
+            self._sums, self._lazy_sums = self._lazy_sums.sums, None
 
     def squared_error(self, members: Sequence[int]) -> float:
         """Return the squared error of the average of a set of members."""

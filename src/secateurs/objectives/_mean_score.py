@@ -240,7 +240,7 @@ class _VoteMeanScore(MeanScore):
         scoring.check_prediction_kind("labels")
         super().__init__(votes, scoring, sample_weight)
         self._codes = votes.codes(range(votes.n_members))
-        self._tally = np.zeros((votes.n_samples, votes.n_classes), dtype=np.int32)
+        self._tally = votes.empty_tally()
         self._winner: IndexArray = np.full(votes.n_samples, -1)  # −1 without any vote
 
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:

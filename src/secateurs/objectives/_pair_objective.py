@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from secateurs.measures.pair_measure import Floats
-from secateurs.typing import MemberIndices
+from secateurs.typing import BoolArray, MemberIndices
 
 
 class PairObjective(ABC):
@@ -59,6 +59,10 @@ class PairObjective(ABC):
     def gains(self) -> Floats:
         """Return the value that each member adds to the selected members."""
         return self._sums + self.member_values
+
+    def leading_gains(self, free: BoolArray) -> Floats:
+        """Return the gains of the free members that may be the best; others may be −∞."""
+        return self.gains()
 
     def add(self, member: int) -> None:
         """Add a member."""

@@ -21,8 +21,14 @@ from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs import bit_kernels
 from secateurs.outputs.missing_answers import first_members
+from secateurs.outputs.vote_packing import BitPlanes
 from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes, count_agreed
 from secateurs.typing import Array, BoolArray, MemberIndices
+
+# Words of all planes from which a row is computed without tables of counts: 1 MB. Reading fewer
+# takes less time than compiling the kernel.
+_LEAST_READ_ONCE = 1 << 17
+_MOST_MEMBER_WORDS = 1 << 15  # 256 KB: the planes of one member stay in the second-level cache
 
 
 class Profile(NamedTuple):
@@ -113,7 +119,38 @@ class TDAS(PairObjective):
         return first_members(self._votes)
 
     def _compute_rows(self, members: MemberIndices) -> Floats:
+        if len(members) == 1 and self._is_read_once:
+            return self._distances_from_member(int(members[0]))[None]
         return self.distances_from(self._votes.take(members), self.profile.for_members(members))
+
+    @property
+    def _is_read_once(self) -> bool:
+        """Whether the rows of single members are computed without tables of all pairs."""
+        votes = self._votes
+        cells = votes.packed.cells
+        return (
+            isinstance(votes.packed, BitPlanes)
+            and self._is_looked_up
+            and cells.size >= _LEAST_READ_ONCE
+            and cells[0].size <= _MOST_MEMBER_WORDS
+        )
+
+    @property
+    def _is_looked_up(self) -> bool:
+        """Whether c log c of counts is looked up in a table."""
+        return not self._votes.leaves_out_missing and self._votes.n_samples <= MOST_LOOKED_UP
+
+    def _distances_from_member(self, member: int) -> Floats:
+        packed, n_samples = self._votes.packed, self._votes.n_samples
+        distances = np.empty(self.n_members)
+        table = np.empty((packed.n_classes, packed.n_classes), dtype=np.int64)
+        logs, profile = count_times_log_table(n_samples), np.stack(self.profile)
+        weight = float(self._weight)
+        bit_kernels.distances_from_member(
+            *(packed.cells, packed.code_counts, member, logs, np.log2(n_samples), profile),
+            *(weight, table, distances),
+        )
+        return distances
 
     def distances_from(self, others: Votes, profile: Profile) -> Floats:
         """Return the TDAC of other members to all members of this objective: (others, members)."""
@@ -153,7 +190,7 @@ class TDAS(PairObjective):
     def tdac_from_tables(self, tables: Counts, first: Profile, second: Profile) -> Floats:
         """Return the TDAC of pairs from tables of label pairs (first, second, classes, classes)."""
         n_samples = self._votes.n_samples
-        if not self._votes.leaves_out_missing and n_samples <= MOST_LOOKED_UP:
+        if self._is_looked_up:
             distances = np.empty(tables.shape[:2])
             logs = count_times_log_table(n_samples)
             sides = np.stack(first), np.stack(second)

@@ -80,7 +80,7 @@ class VoteError:
             self._decoded_votes = self._tallied_codes(codes, votes.n_classes)
         self._votes = votes
         self._y = votes.truth
-        self._tally = np.zeros((votes.n_samples, self._n_columns), dtype=np.int32)
+        self._tally = votes.empty_tally(self._n_columns)
 
     @property
     def n_members(self) -> int:
@@ -109,8 +109,7 @@ class VoteError:
         A sample without any vote is not correct: a vote for the lowest class would make the result
         depend on the names of the classes.
         """
-        winner = np.empty(self._votes.n_samples, dtype=np.intp)
-        vote_kernels.find_winners(self._tally, winner)
+        winner = self._tally.argmax(axis=1)
         is_right: BoolArray = winner == self._y
         return is_right & self._tally.any(axis=1) if self._votes.has_missing else is_right
 

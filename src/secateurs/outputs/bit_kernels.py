@@ -13,6 +13,7 @@ from secateurs.outputs.compiling import inlined, kernel
 
 WORD_BITS = 64
 _TILE_WORDS = 2048  # 16 KiB: one tile of each of two planes stays in the first-level cache
+_FOUR_TILE_WORDS = 1024  # 8 KiB, for four planes and another one
 
 
 def popcount(word):
@@ -134,6 +135,43 @@ def count_joint_planes(planes, others, tables):
                         tables[i, j, a, b] += joint_count(plane, others[j, b, first:last])
 
 
+@inlined
+def _joint_counts_of_four(first, second, third, fourth, other):
+    """Return the numbers of samples set in each of four planes and in another one."""
+    total = total_2 = total_3 = total_4 = np.uint64(0)
+    for word in range(other.size):
+        bits = other[word]
+        total += popcount(first[word] & bits)
+        total_2 += popcount(second[word] & bits)
+        total_3 += popcount(third[word] & bits)
+        total_4 += popcount(fourth[word] & bits)
+    return total, total_2, total_3, total_4
+
+
+@kernel
+def count_four_by_four(planes, others, counts):
+    """Fill in the number of samples set in each of at least four planes and each other plane.
+
+    Four planes are counted for each word that is read, which takes half of the time of
+    `count_joint_planes` (docs/decisions/0001-bit-planes-and-bytes.md).
+    """
+    n_planes, n_words = planes.shape
+    for start in range(0, n_planes, 4):
+        i = min(start, n_planes - 4)  # the last four may include planes that are counted already
+        for first in range(0, n_words, _FOUR_TILE_WORDS):
+            last = min(n_words, first + _FOUR_TILE_WORDS)
+            one, two = planes[i, first:last], planes[i + 1, first:last]
+            three, four = planes[i + 2, first:last], planes[i + 3, first:last]
+            for j in range(others.shape[0]):
+                if first == 0:
+                    counts[i, j] = counts[i + 1, j] = counts[i + 2, j] = counts[i + 3, j] = 0
+                found = _joint_counts_of_four(one, two, three, four, others[j, first:last])
+                counts[i, j] += found[0]
+                counts[i + 1, j] += found[1]
+                counts[i + 2, j] += found[2]
+                counts[i + 3, j] += found[3]
+
+
 @kernel
 def count_joint_codes(codes, others, tables):
     """Count the samples of each pair of labels by a histogram, which is faster for many classes."""
@@ -144,13 +182,27 @@ def count_joint_codes(codes, others, tables):
                 table[codes[i, sample], others[j, sample]] += 1
 
 
+@inlined
+def _distance(cell_sum, n_agreed, n_samples, log_n, entropies, relevances, weight):  # noqa: PLR0917
+    """Return the TDAC of two members, with the operations of `secateurs.measures.information`.
+
+    ``cell_sum`` is the sum of count · log₂ count over their table of label pairs; ``entropies`` and
+    ``relevances`` are the sums of both members.
+    """
+    if n_agreed == n_samples:
+        return 0.0
+    joint = 0.0 if cell_sum == n_samples * log_n else log_n - cell_sum / n_samples
+    ratio = entropies / joint if joint != 0 else 2.0
+    diversity = min(max(2 - ratio, 0.0), 1.0)
+    return weight * diversity + (1 - weight) * (relevances / 2)
+
+
 @kernel
 def distances_of_cells(tables, values, log_n, first, second, weight, distances):  # noqa: PLR0917
     """Fill in the TDAC of pairs of members from their tables of label pairs.
 
     ``values[count]`` is count · log₂ count, and ``log_n`` is log₂ of the number of samples.
-    ``first`` and ``second`` are the entropies and the relevances (2, members) of both sides. The
-    operations are those of the formulas in `secateurs.measures.information`, in the same order.
+    ``first`` and ``second`` are the entropies and the relevances (2, members) of both sides.
     """
     n_samples = values.size - 1
     for i in range(tables.shape[0]):
@@ -160,11 +212,41 @@ def distances_of_cells(tables, values, log_n, first, second, weight, distances):
                 n_agreed += tables[i, j, a, a]
                 for b in range(tables.shape[3]):
                     total += values[tables[i, j, a, b]]
-            if n_agreed == n_samples:
-                distances[i, j] = 0.0
-                continue
-            joint = 0.0 if total == n_samples * log_n else log_n - total / n_samples
-            ratio = (first[0, i] + second[0, j]) / joint if joint != 0 else 2.0
-            diversity = min(max(2 - ratio, 0.0), 1.0)
-            relevance = (first[1, i] + second[1, j]) / 2
-            distances[i, j] = weight * diversity + (1 - weight) * relevance
+            entropies, relevances = first[0, i] + second[0, j], first[1, i] + second[1, j]
+            distances[i, j] = _distance(
+                total, n_agreed, n_samples, log_n, entropies, relevances, weight
+            )
+
+
+@kernel
+def distances_from_member(  # noqa: PLR0917
+    planes, sizes, member, values, log_n, profile, weight, table, distances
+):
+    """Fill in the TDAC of one member to all members, as `distances_of_cells`, from their planes.
+
+    ``sizes`` (members, classes) are the numbers of votes for each class, ``profile`` the entropies
+    and the relevances, and ``table`` (classes, classes) is memory for the counts of one pair.
+    Without tables of all pairs, a step of a search is little more than reading the planes.
+    """
+    n_samples, n_planes = values.size - 1, planes.shape[1]
+    for other in range(planes.shape[0]):
+        for b in range(n_planes + 1):
+            table[n_planes, b] = sizes[other, b]
+        for a in range(n_planes):
+            table[a, n_planes] = sizes[member, a]
+            for b in range(n_planes):
+                count = np.int64(joint_count(planes[member, a], planes[other, b]))
+                table[a, b] = count
+                table[a, n_planes] -= count
+                table[n_planes, b] -= count
+            table[n_planes, n_planes] -= table[a, n_planes]
+        total, n_agreed = 0.0, 0
+        for a in range(n_planes + 1):
+            n_agreed += table[a, a]
+            for b in range(n_planes + 1):
+                total += values[table[a, b]]
+        entropies = profile[0, member] + profile[0, other]
+        relevances = profile[1, member] + profile[1, other]
+        distances[other] = _distance(
+            total, n_agreed, n_samples, log_n, entropies, relevances, weight
+        )

@@ -97,8 +97,8 @@ def as_target_values(y: ArrayLike, n_samples: int) -> FloatArray:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError):
         raise InputError(
-            f"y holds {np.asarray(y).dtype} values, which are not numbers. The members are "
-            "regressors; pass the true values of their target."
+            f"y holds {np.asarray(y).dtype} values, which are not numbers. Predictions or score "
+            "are those of a regression; pass the true values of its target."
         ) from None
     if values.ndim != 1 and values.shape[1:] != (1,):
         raise InputError(

@@ -90,8 +90,10 @@ def as_prediction_array(
                 positive=table_format.positive,
             )
         return _read_probabilities(values, table_format, members, known)
-    kind = _kind_of_columns(values, table_format, true_labels, is_regression)
-    if kind == "labels" and _is_binary(table_format, true_labels):
+    labels = true_labels if table_format.classes is None else np.ravel(table_format.classes)
+    distinct = None if labels is None else set(labels.tolist())
+    kind = _kind_of_columns(values, table_format, distinct, is_regression)
+    if kind == "labels" and distinct is not None and len(distinct) <= 2:
         _reject_stray_columns(values, members)
     if kind == "probabilities":
         return _read_single_probabilities(values, table_format, members, known)
@@ -108,25 +110,46 @@ def _array_shape(values: ArrayLike) -> tuple[int, ...]:
 def _kind_of_columns(
     values: ArrayLike,
     table_format: TableFormat,
-    true_labels: Array | None,
+    labels: set[object] | None,
     is_regression: bool | None,
 ) -> PredictionKind:
     """Return the kind of a table with one column per member."""
-    if table_format.kind is not None:
-        return table_format.kind
-    if is_regression:
-        return "values"
+    kind = table_format.kind or ("values" if is_regression else None)
+    if kind == "values" and table_format.positive is not None:
+        raise InputError(
+            "{positive} is for probabilities of one class, but this is a regression, by the true "
+            "values, the score or the name of the array. Leave it out.",
+            positive=table_format.positive,
+        )
+    if kind is not None:
+        return kind
     if table_format.positive is not None:
         return "probabilities"
-    if _is_binary(table_format, true_labels) and has_fractions(values) and _are_shares(values):
+    if not has_fractions(values):
+        return "labels"
+    if labels is not None and _are_shares(values):
+        if len(labels) > 2:
+            raise _too_many_labels(labels)
         return "probabilities"
-    is_continuous = is_regression is None and table_format.classes is None and has_fractions(values)
+    # Two numbers are labels, too: other predictions than labels and probabilities are an error,
+    # rather than a classification that silently becomes a regression.
+    is_binary = labels is not None and len(labels) <= 2
+    is_continuous = is_regression is None and table_format.classes is None and not is_binary
     return "values" if is_continuous else "labels"
 
 
-def _is_binary(table_format: TableFormat, true_labels: Array | None) -> bool:
-    labels = true_labels if table_format.classes is None else np.ravel(table_format.classes)
-    return labels is not None and len(set(labels.tolist())) <= 2
+def _too_many_labels(labels: set[object]) -> InputError:
+    """Return the error for one number from 0 to 1 per member in a task with several classes."""
+    has_text = any(isinstance(label, str) for label in labels)
+    otherwise = " For a regression, pass a regression {scoring}, such as r2."
+    return InputError(
+        "Predictions are numbers from 0 to 1, one per sample and member, but there are "
+        f"{len(labels)} different labels. Pass labels, or a probability of each class: an array of "
+        "samples × members × classes, or columns named model:class (see {columns})."
+        f"{'' if has_text else otherwise}",
+        columns=...,
+        **({} if has_text else {"scoring": ...}),
+    )
 
 
 def _are_shares(values: ArrayLike) -> bool:

@@ -12,27 +12,28 @@ from numba.extending import intrinsic, overload
 
 from secateurs.outputs.compiling import inlined, kernel
 
-_BLOCK = 1 << 17  # samples of one member that stay in the cache while others are read (256 KiB)
+_BLOCK = 1 << 17  # numbers that stay in the cache while others are read (256 KiB)
 _TURN = 32  # samples in one turn of `dot_four`'s loop: two vectors of 16 numbers of 16 bits
 _HALF = _TURN // 2
 
 
-def dot_four(values, table, component, member, first, last, sums):  # noqa: PLR0917
-    """Add the dot products of values with four members to sums, up to the last complete turn.
+def dot_four(errors, index, component, table, members, place, first, last, sums):  # noqa: PLR0917
+    """Add the dot products of one row of errors with four members, up to the last complete turn.
 
-    Values and cells have 16 bits and are at most 2**14. Four members are read side by side, because
-    a single one does not use the full memory bandwidth.
+    The members are ``members[place:place + 4]``, and their sums ``sums[index, place:place + 4]``.
+    Numbers have 16 bits and are at most 2**14. Four members are read side by side, because a
+    single one does not use the full memory bandwidth.
     """
     last = first + (last - first) // _TURN * _TURN
-    for i in range(member, member + 4):
+    for i in range(place, place + 4):
         for sample in range(first, last):
-            product = np.int64(values[component, sample]) * np.int64(table[i, component, sample])
-            sums[i] += product
+            error = np.int64(errors[index, component, sample])
+            sums[index, i] += error * np.int64(table[members[i], component, sample])
 
 
 @intrinsic
 def _dot_four(  # noqa: PLR0917
-    typing_context, values, table, component, member, first, last, sums
+    typing_context, errors, index, component, table, members, place, first, last, sums
 ):
     """Multiply 16 × 16 bits and add neighbours in 32 bits, which processors do in one step.
 
@@ -46,10 +47,11 @@ def _dot_four(  # noqa: PLR0917
     totals = ir.VectorType(wide, _HALF // 2)
 
     def emit_dot_four(context, builder, signature, args):
-        one, cells, out = (
-            context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 6)
+        one, cells, chosen, out = (
+            context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 3, 4, 8)
         )
-        label, index_of_first, start, stop = args[2:6]
+        row, label = args[1:3]
+        position, start, stop = args[5:8]
 
         def wide_constant(value):
             return ir.Constant(wide, value)
@@ -60,12 +62,13 @@ def _dot_four(  # noqa: PLR0917
             )
 
         def address(array, *indices):
-            strides = cgutils.unpack_tuple(builder, array.strides)
-            offset = builder.mul(start, strides[-1])
-            for index, stride in zip(indices, strides, strict=False):
+            offset = wide_constant(0)
+            for index, stride in zip(
+                indices, cgutils.unpack_tuple(builder, array.strides), strict=True
+            ):
                 offset = builder.add(offset, builder.mul(index, stride))
             base = builder.bitcast(array.data, ir.IntType(8).as_pointer())
-            return builder.bitcast(builder.gep(base, [offset]), word.as_pointer())
+            return builder.bitcast(builder.gep(base, [offset]), array.data.type)
 
         def load_widened(pointer, index):
             run = builder.bitcast(builder.gep(pointer, [index]), words.as_pointer())
@@ -76,9 +79,12 @@ def _dot_four(  # noqa: PLR0917
             even = builder.shuffle_vector(product, unused, lane_indices(0))
             return builder.add(even, builder.shuffle_vector(product, unused, lane_indices(1)))
 
-        members = [builder.add(index_of_first, wide_constant(i)) for i in range(4)]
-        value_run = address(one, label)
-        runs = [address(cells, position, label) for position in members]
+        columns = [builder.add(position, wide_constant(i)) for i in range(4)]
+        error_run = address(one, row, label, start)
+        runs = [
+            address(cells, builder.load(address(chosen, column)), label, start)
+            for column in columns
+        ]
         zeros = ir.Constant(totals, [0] * (_HALF // 2))
         run_totals = [cgutils.alloca_once_value(builder, zeros) for _ in runs]
         for total in run_totals:
@@ -88,15 +94,15 @@ def _dot_four(  # noqa: PLR0917
         turns = cgutils.for_range_slice(
             builder, wide_constant(0), n_complete, wide_constant(_TURN), wide
         )
-        with turns as (index, _):
-            second = builder.add(index, wide_constant(_HALF))
-            left = [load_widened(value_run, index), load_widened(value_run, second)]
+        with turns as (turn_start, _):
+            second = builder.add(turn_start, wide_constant(_HALF))
+            left = [load_widened(error_run, turn_start), load_widened(error_run, second)]
             for run, total in zip(runs, run_totals, strict=True):
-                first_half = add_neighbours(left[0], load_widened(run, index))
+                first_half = add_neighbours(left[0], load_widened(run, turn_start))
                 turn = builder.add(first_half, add_neighbours(left[1], load_widened(run, second)))
                 builder.store(builder.add(builder.load(total), builder.sext(turn, totals)), total)
-        for position, total in zip(members, run_totals, strict=True):
-            target = builder.gep(out.data, [position])
+        for column, total in zip(columns, run_totals, strict=True):
+            target = address(out, row, column)
             lanes, result = builder.load(total), builder.load(target)
             for lane in range(_HALF // 2):
                 index = ir.Constant(ir.IntType(32), lane)
@@ -104,38 +110,51 @@ def _dot_four(  # noqa: PLR0917
             builder.store(result, target)
         return context.get_dummy_value()
 
-    arguments = values, table, types.int64, types.int64, types.int64, types.int64, sums
+    integers = (types.int64,) * 3
+    arguments = errors, *integers[:2], table, members, *integers, sums
     return types.void(*arguments), emit_dot_four
 
 
 @overload(dot_four)
-def _compiled_dot_four(values, table, component, member, first, last, sums):  # noqa: PLR0917
-    def compiled(values, table, component, member, first, last, sums):  # noqa: PLR0917
-        _dot_four(values, table, component, member, first, last, sums)
+def _compiled_dot_four(  # noqa: PLR0917
+    errors, index, component, table, members, place, first, last, sums
+):
+    def compiled(  # noqa: PLR0917
+        errors, index, component, table, members, place, first, last, sums
+    ):
+        _dot_four(errors, index, component, table, members, place, first, last, sums)
 
     return compiled
 
 
 @kernel
-def add_dot_products(values, table, sums):
-    """Add the dot products of values (components, samples) with each member of a table to sums.
+def add_dot_products(errors, table, members, starts, sums):
+    """Add the dot products of errors with members of a table to ``sums[row, place]``.
 
-    Both have 16 bits and are at most 2**14; the samples of a member are contiguous.
+    ``errors`` is (rows, components, samples). The member ``members[place]`` is multiplied with the
+    rows from ``starts[place]`` on; sums of rows before it are undefined. There is a multiple of
+    four members, and starts are ascending. Numbers have 16 bits and are at most 2**14; the samples
+    of a row and of a member are contiguous.
     """
-    n_members, n_samples = table.shape[0], values.shape[1]
-    n_fours = n_members // 4 * 4
-    for first in range(0, n_samples, _BLOCK):
-        last = min(n_samples, first + _BLOCK)
-        rest = last - (last - first) % _TURN
-        for component in range(values.shape[0]):
-            for member in range(n_members):
-                if member % 4 == 0 and member < n_fours:
-                    dot_four(values, table, component, member, first, last, sums)
-                # Unsigned indices avoid Numba's test for negative ones, so that this is vectorised.
-                total, row, part = np.int64(0), np.uintp(member), np.uintp(component)
-                for sample in range(np.uintp(rest if member < n_fours else first), np.uintp(last)):
-                    total += np.int64(values[part, sample]) * np.int64(table[row, part, sample])
-                sums[member] += total
+    n_rows, n_components, n_samples = errors.shape
+    # Blocks of complete turns, so that one block of all rows stays in the cache.
+    n_block = max(_BLOCK // max(n_rows, 1), 64 * _TURN) // _TURN * _TURN
+    for first in range(0, n_samples, n_block):
+        last = min(n_samples, first + n_block)
+        for component in range(n_components):
+            for place in range(0, members.size, 4):
+                for row in range(starts[place], n_rows):
+                    dot_four(errors, row, component, table, members, place, first, last, sums)
+    # Unsigned indices avoid Numba's test for negative ones, which takes long to compile.
+    for place in range(np.uintp(members.size)):
+        member = np.uintp(members[place])
+        for row in range(np.uintp(starts[place]), np.uintp(n_rows)):
+            total = np.int64(0)
+            for component in range(np.uintp(n_components)):
+                for sample in range(np.uintp(n_samples // _TURN * _TURN), np.uintp(n_samples)):
+                    error = np.int64(errors[row, component, sample])
+                    total += error * np.int64(table[member, component, sample])
+            sums[row, place] += total
 
 
 @inlined

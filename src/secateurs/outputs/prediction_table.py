@@ -76,6 +76,11 @@ class PredictionTable(Ensemble):
             classes = as_labels(given.classes, "classes").ravel()
             _check_known_labels(self.classes, classes, "A member")
         self.given_format = given
+        if array.kind == "values" and y is not None and not is_regression:
+            self.notes = (
+                "Predictions are read as values of a regression, although y has only integers (for "
+                "a classification, pass labels or a probability of each class).",
+            )
         if array.is_recognised:
             self.notes = (
                 f"Predictions are read as probabilities of class {array.positive}, because they "

@@ -28,6 +28,9 @@ from secateurs.typing import Array, BoolArray, IndexArray
 # docs/decisions/0001-bit-planes-and-bytes.md).
 MOST_PLANE_CLASSES = 16
 
+# Pairs of words to count; with fewer, compiling the faster kernel would take longer than it saves.
+_LEAST_BY_FOUR = 1 << 22
+
 MemberSelection = IndexArray | slice
 
 
@@ -211,7 +214,16 @@ class BitPlanes(PackedVotes):
         shape = (self.n_classes, other.n_classes, self.n_members, other.n_members)
         cells = np.zeros(shape, dtype=np.int64) if buffer is None else buffer.zero_counts(shape)
         tables = cells.transpose(2, 3, 0, 1)  # this layout makes sums over cells fast
-        bit_kernels.count_joint_planes(self.cells, other.cells, tables)
+        n_planes = self.n_members * (self.n_classes - 1)
+        if n_planes < 4 or n_planes * other.cells.size < _LEAST_BY_FOUR:
+            bit_kernels.count_joint_planes(self.cells, other.cells, tables)
+        else:
+            n_words = self.cells.shape[2]
+            planes, others = self.cells.reshape(-1, n_words), other.cells.reshape(-1, n_words)
+            counts = np.empty((len(planes), len(others)), dtype=np.int64)
+            bit_kernels.count_four_by_four(planes, others, counts)
+            by_label = counts.reshape(*self.cells.shape[:2], *other.cells.shape[:2])
+            cells[:-1, :-1] = by_label.transpose(1, 3, 0, 2)
         # The last label has no plane: its votes are the remaining votes.
         cells[:-1, -1] = self.code_counts.T[:-1, :, None] - cells[:-1, :-1].sum(axis=1)
         cells[-1] = other.code_counts.T[:, None] - cells[:-1].sum(axis=0)

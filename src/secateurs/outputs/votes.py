@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -385,7 +386,7 @@ class Votes(BaseVotes):
 
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes for each class: (samples, classes)."""
-        tally = np.zeros((self.n_samples, self.n_classes), dtype=np.int32)
+        tally = self.empty_tally()
         for member in effective_members(self, members):
             vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
@@ -518,6 +519,21 @@ class Votes(BaseVotes):
                 f"here, more than {format_bytes(8 * _MOST_CELLS)}. Use a measure without them: "
                 "kappa or disagreement. Or merge rare classes."
             )
+
+    def empty_tally(
+        self, n_columns: int | None = None, dtype: type[np.generic] = np.int32
+    ) -> Array:
+        """Return zeros for votes by sample and class; raise if they would need too much memory."""
+        shape = (self.n_samples, self.n_classes if n_columns is None else n_columns)
+        n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        if n_bytes > 8 * _MOST_CELLS:
+            raise InputError(
+                f"Votes by sample and class need {format_bytes(n_bytes)} here ({shape[0]:,} "
+                f"samples, {shape[1]:,} classes), more than {format_bytes(8 * _MOST_CELLS)}. Pass "
+                "fewer samples, merge rare classes, or use a method that compares pairs of "
+                "members, such as comep or joint."
+            )
+        return np.zeros(shape, dtype)
 
     def _drop_missing_counts(self, tables: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return tables of counts without the counts of missing votes, unless they are wrong."""

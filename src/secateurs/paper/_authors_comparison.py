@@ -29,6 +29,7 @@ from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_numb
 from secateurs.exceptions import InputError
 from secateurs.objectives import TDAS
 from secateurs.outputs.votes import Votes
+from secateurs.paper._authors_rules import select_kp, select_oep
 from secateurs.paper._printed_tables import method_label
 from secateurs.pruners import COMEP, make_pruner
 from secateurs.search import tied_best
@@ -55,16 +56,22 @@ _REASONS = {
     "them, which can reverse the order; here it is Cohen's.",
     "oo": "If no member qualifies, their program draws one at random.",
     "drep": "Their committee is the sign of the mean label, which cannot name a third class; with "
-    "two members all disagreements are ties. Here it is the plurality vote.",
+    "two members all disagreements are ties, some of which are drawn at random. Here it is the "
+    "plurality vote.",
     "oep": "A tied vote goes to the smallest label there; here it counts as 1 − 1/q errors.",
     "sep": "Random; their program stops after at most keep + 1 rounds.",
     "pep": "Random; their program stops after keep rounds.",
 }
+# Plain programs with the rules of their program; they have to select the same members as it does.
+_THEIR_RULES = {"kp": select_kp, "oep": select_oep}
 _NOT_HERE = (
-    "GMM (GMA) and LCS of the authors' program are not methods here. By their description they "
-    "maximise the distance of the selected members, but both maximise the sum of kappa, which is "
-    "their similarity, with the kappa described above. A greedy search for the largest sum of "
-    "distances is COMEP."
+    "GMM (GMA) and LCS of the authors' program, which the paper does not mention, are not methods "
+    "here. According to the comments in its code, GMM adds the member that is farthest from the "
+    "selected ones, and LCS exchanges members as long as they become more diverse. The code "
+    "instead maximises the sum of kappa, which measures similarity. The greedy search for the "
+    "largest sum of distances is COMEP, and its exchanges are COMEP(refine=True).",
+    "EPFD around DREP, SEP and PEP is not compared, because their results are random in the "
+    "authors' program.",
 )
 
 
@@ -117,7 +124,8 @@ def compare_with_authors(folder: Path, out_dir: Path) -> list[JsonObject]:
                 start = time.process_time()
                 members = sorted(select(case.votes))
                 seconds = time.process_time() - start
-            rows.append(_result_row(case, method, members, seconds, theirs[method]))
+            row = _result_row(case, method, members, seconds, theirs[method])
+            rows.append(row | {"is_equal_by_rule": _is_equal_by_rule(case, row)})
     sheet = _comparison_sheet(rows)
     *headings, _ = sheet.grid.headings
     numbers = Grid(tuple(headings), tuple(line[:-1] for line in sheet.grid.lines))
@@ -128,7 +136,9 @@ def compare_with_authors(folder: Path, out_dir: Path) -> list[JsonObject]:
         [
             PageSection(sheet.title, [score_table_piece(numbers, sheet.title)]),
             PageSection("Why selections differ", [html_piece("terms", reasons)]),
-            PageSection("Methods that are not here", [html_piece("paragraph", _NOT_HERE)]),
+            PageSection(
+                "Methods that are not compared", [html_piece("paragraph", t) for t in _NOT_HERE]
+            ),
         ],
     )
     write_folder_files(out_dir, sheet_files([sheet]) | {"authors.html": page.encode()})
@@ -219,6 +229,19 @@ def _our_selections(case: AuthorsCase) -> dict[str, Select]:
     return selections
 
 
+def _is_equal_by_rule(case: AuthorsCase, row: JsonObject) -> bool | None:
+    """Return whether a plain program with their rule selects their members; None without one."""
+    base = row["method"].removeprefix("epfd ")
+    if base not in _THEIR_RULES:
+        return None
+
+    def select(votes: Votes) -> list[int]:
+        return _THEIR_RULES[base](votes, _KEEP)
+
+    selection = select if base == row["method"] else _epfd(select, case.groups)
+    return sorted(selection(case.votes)) == row["theirs"]
+
+
 def _baseline(name: str) -> Select:
     def select(votes: Votes) -> list[int]:
         if votes.n_members <= _KEEP:
@@ -289,6 +312,7 @@ def _comparison_sheet(rows: Sequence[JsonObject]) -> Sheet:
         reason = " ".join(
             [
                 *([] if all(r["is_equal"] for r in mine) else [_REASONS.get(base, "Not found.")]),
+                *_rule_note(mine),
                 *(f"Their program fails: {problem}." for problem in sorted(problems)),
             ]
         )
@@ -304,6 +328,14 @@ def _comparison_sheet(rows: Sequence[JsonObject]) -> Sheet:
     text = csv_text(columns, [[_plain_cell(row[c]) for c in columns] for row in rows])
     grid = Grid(headings, tuple(lines))
     return Sheet("authors-program", "Selections of both programs", caption, grid, text)
+
+
+def _rule_note(rows: Sequence[JsonObject]) -> list[str]:
+    """Return how often a plain program with the rules of their program selects the same members."""
+    equal = [row["is_equal_by_rule"] for row in rows if row["is_equal_by_rule"] is not None]
+    if not equal:
+        return []
+    return [f"A plain program with their rule is equal in {sum(equal)} of {len(equal)} cases."]
 
 
 def _mean_columns(rows: Sequence[JsonObject]) -> tuple[str, str, str]:

@@ -50,7 +50,7 @@ def best_fit_ranks_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | Non
         "Average ranks of the ten methods. Of all settings (members and how many are kept), "
         f"{best} fits the printed accuracies best."
     )
-    headings = ("Table", "", "Data sets", *map(method_label, PAPER_METHODS))
+    headings = ("Table", "", "Rows", *map(method_label, PAPER_METHODS))
     title = "Ranks under the setting that fits the printed figures best"
     text = csv_text(("table", "side", "data_sets", *PAPER_METHODS), numbers)
     name = tables[fits[0].setting].name

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,7 @@ from secateurs.benchmarking.splits_and_seeds import small_seed
 from secateurs.distributed import DOMEP, EPFD
 from secateurs.distributed.epfd import GroupedPruner
 from secateurs.objectives import TDAS
-from secateurs.outputs.compiling import start_stopwatch
+from secateurs.outputs.compiling import compiling_seconds
 from secateurs.outputs.votes import Votes
 from secateurs.paper._bagging_protocol import EnsembleVotes
 from secateurs.paper._literal_algorithms import (
@@ -27,8 +28,8 @@ from secateurs.typing import IndexArray, JsonObject
 
 # Methods that decide their own size, as in the paper.
 FREE_SIZE = tuple(name for name, method in METHODS.items() if method.size_rule is not None)
-# The time of a fit is the minimum of three repetitions, unless the first one takes so long that
-# repeating it would dominate the run and background noise hardly matters.
+# A time is the minimum of three repetitions, unless the first one takes so long that repeating it
+# would dominate the run and background noise hardly matters.
 _N_REPEATS = 3
 _MAX_REPEATED_SECONDS = 0.3
 _N_RACES = 5  # alternating fits of COMEP and DOMEP; enough for an interval of the speed-up
@@ -123,11 +124,12 @@ class CellMeasurer:
             )
         grouped.fit(votes)  # starts the worker processes, so that the races do not include it
         alone.fit(votes)
-        times: dict[str, list[float]] = {"comep": [], "domep": [], "path": []}
+        times: dict[str, list[float]] = {"comep": [], "domep": [], "comep_cpu": [], "path_cpu": []}
         for _ in range(_N_RACES):
-            times["comep"].append(_elapsed_seconds(lambda: alone.fit(votes)))
-            times["domep"].append(_elapsed_seconds(lambda: grouped.fit(votes)))
-            times["path"].append(_critical_path_seconds(grouped, votes))
+            times["comep"].append(_seconds(lambda: alone.fit(votes), time.perf_counter))
+            times["domep"].append(_seconds(lambda: grouped.fit(votes), time.perf_counter))
+            times["comep_cpu"].append(_seconds(lambda: alone.fit(votes)))
+            times["path_cpu"].append(_critical_path_seconds(grouped, votes, _seconds))
         seconds = {f"seconds_{name}": values for name, values in times.items()}
         counted = {"workers": workers, "n_groups": workers, "n_cores": os.cpu_count() or 1}
         return {**counted, **seconds, **self._time_literal(cell, grouped)}
@@ -141,12 +143,12 @@ class CellMeasurer:
 
         def time_literal(members: IndexArray) -> float:
             part = votes.take(members)
-            return _elapsed_seconds(lambda: literal_comep(part, *setting))
+            return _seconds(lambda: literal_comep(part, *setting))
 
         selected = [group[literal_comep(votes.take(group), *setting)] for group in domep.groups_]
         candidates = np.sort(np.concatenate(selected))
         results = [*selected, candidates[literal_comep(votes.take(candidates), *setting)]]
-        compared = _elapsed_seconds(
+        compared = _seconds(
             lambda: [literal_tdas(votes.take(r), cell.diversity_weight) for r in results]
         )
         path = max(map(time_literal, domep.groups_)) + time_literal(candidates) + compared
@@ -208,33 +210,48 @@ def _authors_settings(cell: Cell) -> JsonObject:
 
 
 def _fit_timed(pruner: BasePruner, votes: Votes) -> tuple[list[int], JsonObject]:
-    """Return the selected members and the time of the fit; short fits are repeated."""
-    times = [_elapsed_seconds(lambda: pruner.fit(votes))]
-    while len(times) < _N_REPEATS and times[0] < _MAX_REPEATED_SECONDS:
-        times.append(_elapsed_seconds(lambda: pruner.fit(votes)))
-    fields: JsonObject = {"seconds": min(times)}
+    """Return the selected members and the time of the fit."""
+    fields: JsonObject = {"seconds": _least_seconds(lambda: pruner.fit(votes))}
     if isinstance(pruner, GroupedPruner):
-        fields["path_seconds"] = _critical_path_seconds(pruner, votes)
+        fields["path_seconds"] = _critical_path_seconds(pruner, votes, _least_seconds)
+        fields["group_wins"] = int(pruner.winner_ < len(pruner.candidates_) - 1)
     return pruner.member_indices_.tolist(), fields
 
 
-def _critical_path_seconds(fitted: GroupedPruner, votes: Votes) -> float:
+def _critical_path_seconds(
+    fitted: GroupedPruner, votes: Votes, measure: Callable[[Callable[[], object]], float]
+) -> float:
     """Return the time of the longest group and the second round, as if each group had a machine."""
     groups = fitted.groups_
     if len(groups) == 1:
-        return _elapsed_seconds(lambda: fitted.fit(votes))
+        return measure(lambda: fitted.fit(votes))
     candidates = np.sort(np.concatenate(fitted.candidates_[:-1]))
 
     def time_group(members: IndexArray) -> float:
         part = votes.take(members)
         inner = fitted.inner.for_members(members)
         pruner = inner.with_keep(None if inner.keep is None else min(inner.keep, len(members)))
-        return _elapsed_seconds(lambda: pruner.fit(part))
+        return measure(lambda: pruner.fit(part))
 
     return max(map(time_group, groups)) + time_group(candidates)
 
 
-def _elapsed_seconds(work: Callable[[], object]) -> float:
-    elapsed = start_stopwatch()
-    work()
-    return elapsed()
+def _least_seconds(work: Callable[[], object]) -> float:
+    """Return the least CPU time of several runs; long work runs once."""
+    times = [_seconds(work)]
+    while len(times) < _N_REPEATS and times[0] < _MAX_REPEATED_SECONDS:
+        times.append(_seconds(work))
+    return min(times)
+
+
+def _seconds(work: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
+    """Return the time of work; by default its CPU time, which other programs hardly change.
+
+    Work during which kernels were compiled or loaded is repeated.
+    """
+    while True:
+        seconds_before, start = compiling_seconds(), clock()
+        work()
+        seconds = clock() - start
+        if compiling_seconds() == seconds_before:
+            return seconds

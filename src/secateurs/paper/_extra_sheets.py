@@ -10,7 +10,6 @@ from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_dist
 from secateurs.paper._accuracy_sheets import accuracy_sheet
 from secateurs.paper._accuracy_tables import AccuracyRow, AccuracyTable, make_accuracy_table
 from secateurs.paper._bagging_protocol import STRATIFIED
-from secateurs.paper._figure_ranks import judge_best_ranks, judge_not_worse
 from secateurs.paper._plan import Plan, Setting
 from secateurs.paper._plan_results import results_by_row
 from secateurs.paper._printed_fit import with_printed_accuracies
@@ -29,7 +28,7 @@ _AUTHORS_HEADINGS = (
 
 
 def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
-    """Return the table of ranks and verdicts by number of members and number kept.
+    """Return the table of ranks by number of members and number kept.
 
     None if no data set has results of all ten methods with any setting.
     """
@@ -40,7 +39,7 @@ def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
     ]
     if not lines:
         return None
-    headings = ("Members", "Kept", "Data sets", *map(method_label, PAPER_METHODS), "W/T/L")
+    headings = ("Members", "Kept", "Rows", *map(method_label, PAPER_METHODS), "W/T/L")
     shown = tuple(
         tuple(format_number(value) if isinstance(value, float) else str(value) for value in line)
         for line in lines
@@ -50,12 +49,6 @@ def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
         "others by t-test."
     )
     any_table = next(iter(tables.values()))
-    if not any_table.is_short:
-        headings += ("Not worse", "Best ranks")
-        caption += (
-            " Beside them, whether two claims hold: DOMEP is not significantly worse than the "
-            "others; COMEP and DOMEP have the best ranks."
-        )
     names, grid = (any_table.name, any_table.title), Grid(headings, shown)
     return Sheet(*names, caption, grid, csv_text(headings, lines))
 
@@ -63,10 +56,8 @@ def settings_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:
 def _setting_summary(table: AccuracyTable) -> tuple[float | str, ...]:
     counts = [table.win_tie_loss(method) for method in PAPER_METHODS if method != CONTROL]
     totals = (sum(getattr(c, name) for c in counts) for name in ("wins", "ties", "losses"))
-    judges = () if table.is_short else (judge_not_worse, judge_best_ranks)
-    verdicts = (judge([table]).verdict for judge in judges)
     ranks = (table.ranks[method] for method in PAPER_METHODS)
-    return (*ranks, "/".join(map(str, totals)), *verdicts)
+    return (*ranks, "/".join(map(str, totals)))
 
 
 def measured_sheet(tables: Mapping[Setting, AccuracyTable]) -> Sheet | None:

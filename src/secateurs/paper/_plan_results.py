@@ -22,7 +22,7 @@ from secateurs.paper._plan import CELL_FIELDS, Cell, PaperRow, Plan
 RowResults = tuple[str, PaperRow, pd.DataFrame]  # name, source and results of a row
 _COLUMNS = (
     *(*CELL_FIELDS, "accuracy", "validation_accuracy", "n_kept", "members", "objective"),
-    *("seconds", "path_seconds", "train_seconds", "vote_seconds"),
+    *("seconds", "path_seconds", "group_wins", "train_seconds", "vote_seconds"),
     *("n_train", "n_validation", "n_test", "n_classes", "source"),
 )
 SCHEMA = ResultSchema(
@@ -40,13 +40,13 @@ SCHEMA = ResultSchema(
         "size": {"sizes": [int], "accuracies": [float]},
         "speedup": {
             **{"workers": int, "n_groups": int},
-            **{f"seconds_{side}": [float] for side in ("comep", "domep", "path")},
+            **{f"seconds_{side}": [float] for side in ("comep", "domep", "comep_cpu", "path_cpu")},
         },
         "scale": {"n": int, "d": int, "seconds": float},
     },
     {
         **dict.fromkeys(("path_seconds", "literal_seconds", "literal_path_seconds"), float),
-        "n_cores": int,
+        **{"n_cores": int, "group_wins": int},  # whether a group's result beats that of the union
     },
 )
 

@@ -9,6 +9,9 @@ sizes share its samples. Quantities over data sets therefore have one value per 
 everything else is averaged, and their interval is Student's over data sets. Where there are too
 few data sets for that, the interval is over folds, with Nadeau and Bengio's corrected standard
 error. It holds for the samples of these data sets, and more seeds hardly narrow it.
+
+A claim that something is kept within a margin also needs a check: randomly drawn members have to
+fail the same test. If they do not, the margin is too wide or the data too easy to tell a loss.
 """
 
 from __future__ import annotations
@@ -103,6 +106,8 @@ class Claim:
         The quantity that the verdict follows from; None if it has no interval.
     reason : str
         Why the claim is not judged, if it is not.
+    check : Statistic or None
+        The same quantity of randomly drawn members, which have to fail; None if there is no check.
     """
 
     name: str
@@ -113,6 +118,7 @@ class Claim:
     numbers: JsonObject
     statistic: Statistic | None = None
     reason: str = ""
+    check: Statistic | None = None
 
     def unjudged(self, reason: str) -> Claim:
         """Return the claim without a verdict, with the reason why it is not judged."""
@@ -127,6 +133,7 @@ class Finding:
     statistic: Statistic | None
     told: str
     numbers: JsonObject
+    check: Statistic | None = None
 
 
 Judge: TypeAlias = Callable[[Sequence[Evidence]], Claim]
@@ -148,8 +155,14 @@ def judges_claim(
                 return Claim(name, text, UNKNOWN, finding.told, quantity, finding.numbers)
             told = f"{statistic}. {finding.told}".strip()
             told = told[0].upper() + told[1:]
-            rule = f"{quantity} {statistic.rule}"
-            return Claim(name, text, statistic.verdict, told, rule, finding.numbers, statistic)
+            rule, verdict, check = f"{quantity} {statistic.rule}", statistic.verdict, finding.check
+            if check is not None:
+                told += f" Check with random members: {check}."
+                rule += " It only holds if randomly drawn members fail the same test."
+                if verdict == HOLDS and check.verdict != FAILS:
+                    verdict = UNKNOWN
+                    told += " They do not fail, so the test cannot tell a loss."
+            return Claim(name, text, verdict, told, rule, finding.numbers, statistic, check=check)
 
         return judge
 

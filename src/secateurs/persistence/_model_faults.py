@@ -215,7 +215,9 @@ def _class_faults(ensemble: object) -> Iterator[str]:
         own = np.asarray(getattr(member, "classes_", allowed))
         if held.get("voting") == "soft" and np.array_equal(own, classes):
             continue
-        is_index = np.can_cast(own.dtype, np.int64) and own.dtype.kind != "b"
+        # A hard vote counts booleans as 0 and 1; elsewhere they would be a mask.
+        is_counted = own.dtype.kind != "b" or held.get("voting") == "hard"
+        is_index = np.can_cast(own.dtype, np.int64) and is_counted
         # Bagging and Voting use them as indices; trees of a forest store them as floats.
         is_index |= "estimators_features_" not in held and "le_" not in held
         is_distinct = own.ndim == 1 and len(np.unique(own)) == len(own)

@@ -25,6 +25,7 @@ from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.votes import Votes
 from secateurs.problem.cross_validation import CrossValidation, FoldIndices
 from secateurs.text_format import format_count
+from secateurs.thread_safety import limit_threads_after_fork
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 
@@ -148,6 +149,7 @@ class _TrainingData:
 
 def _fit_all(models: Any, data: _TrainingData, n_jobs: int | None) -> Any:
     """Return copies of the models, fitted to all samples, in the same list or dict."""
+    limit_threads_after_fork()
     named = _named_models(models)
     fitted = Parallel(n_jobs=n_jobs)(delayed(data.fit_copy)(model) for model in named.values())
     return dict(zip(models, fitted, strict=True)) if isinstance(models, Mapping) else list(fitted)

@@ -276,7 +276,7 @@ def _best_of_all_starts(objective: TDAS, n_keep: int, is_start: BoolArray) -> Ch
 
 def one_class_warnings(votes: Votes | VoteStore) -> Iterator[str]:
     """Yield a warning if all samples have the same true label."""
-    if np.count_nonzero(np.bincount(votes.truth)) == 1:
+    if (votes.truth == votes.truth[0]).all():
         yield (
             f"y has one class only ({votes.classes[votes.truth[0]]}), so that no member is "
             "relevant: diversity alone decides. Pass samples of all classes."

@@ -13,16 +13,9 @@ from sklearn.utils import check_random_state
 from secateurs.ensembles import CORRECTS
 from secateurs.evaluation.auto_method import resolve_method
 from secateurs.evaluation.budget import Budget
-from secateurs.evaluation.cost_selection import (
-    BudgetSearch,
-    spread_costs,
-)
+from secateurs.evaluation.cost_selection import BudgetSearch, spread_costs
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.panel_search import (
-    Panel,
-    PanelSearch,
-    panel_within,
-)
+from secateurs.evaluation.panel_search import Panel, PanelSearch, panel_within
 from secateurs.evaluation.score_table import cross_validate_selections
 from secateurs.exceptions import InputError
 from secateurs.problem import Problem
@@ -179,7 +172,7 @@ def _cross_validate_front(
     panels = [panel_within(front, limit) for limit in limits]
     assert search.pruner is not None
     sizes = BudgetSearch(search.problem, search.pruner, rng, search, limits)
-    plan = EvaluationPlan(search.problem, int(rng.randint(2**31)))
+    plan = EvaluationPlan(search.problem, rng)
     curves = cross_validate_selections(
         plan,
         {_CURVE: sizes.select_all},

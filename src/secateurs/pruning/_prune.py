@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 
 from secateurs._methods import AUTO, DEFAULT_TOLERANCE
 from secateurs.evaluation.auto_method import resolve_method
-from secateurs.evaluation.before_after import selection_figures
 from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import find_collapses, warn_alarms
+from secateurs.evaluation.held_out_figures import selection_figures
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
@@ -113,7 +113,8 @@ def prune(
         cross-validated Brier score or squared error is more than 5 % above that of the full
         ensemble. Of a boosted model, the first rounds are kept from which on its predictions
         hardly change. Of a library of different models, the size with the best cross-validated
-        score is kept. ``Pruning.size_reason`` says what decided.
+        score is kept, or more members if a class is rare. ``Pruning.size_reason`` says what
+        decided.
     tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
         compared with the reference of ``relative_to``. The smallest sub-ensemble within the

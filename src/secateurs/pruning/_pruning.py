@@ -20,17 +20,17 @@ from secateurs.evaluation.alternatives import (
     evaluate_with_alternatives,
     plain_parameters,
 )
-from secateurs.evaluation.before_after import (
-    cross_validate_pruning,
-    cross_validation_seconds,
-    measure_on_test,
-)
+from secateurs.evaluation.before_after import measure_on_test
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.guards import (
     describe_precision,
     find_alarms,
     find_collapses,
     warn_alarms,
+)
+from secateurs.evaluation.held_out_figures import (
+    cross_validate_pruning,
+    cross_validation_seconds,
 )
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import InputError
@@ -59,7 +59,8 @@ class Pruning:
         The pruned ensemble: a plain object of the same class as the full ensemble, with the kept
         members in their original order. If trees have weights or were refitted, they are copies
         with other values in their leaves. For a list or dict of models, it is a fitted Voting
-        ensemble; for predictions, a `Blend`.
+        ensemble, whose members are pipelines with encoded labels if it votes by label and the
+        labels are neither booleans nor 0, 1, 2, …; for predictions, a `Blend`.
     pruner : BasePruner
         The fitted pruner.
     member_indices : ndarray of shape (n_kept,)

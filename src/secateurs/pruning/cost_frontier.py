@@ -15,15 +15,11 @@ from secateurs.evaluation.alternatives import ReportSubject
 from secateurs.evaluation.budget import Budget, budget_error
 from secateurs.evaluation.cost_selection import (
     CostSelection,
+    affordable_full_panel,
     fitted_with_members,
 )
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
-from secateurs.evaluation.panel_search import (
-    Panel,
-    PanelSearch,
-    limit_with_rounding,
-    panel_within,
-)
+from secateurs.evaluation.panel_search import Panel, PanelSearch, limit_with_rounding, panel_within
 from secateurs.evaluation.score_table import SizeCurve, score_row
 from secateurs.evaluation.selections import Selection
 from secateurs.evaluation.tolerance import ToleratedLoss, smallest_tolerated_size
@@ -184,8 +180,7 @@ class Frontier:
             allowed = self._within_group_loss(allowed)
             panel = self.panels[allowed[-1]]
         if budget.tolerance is not None:
-            assert not isinstance(budget.tolerance, Mapping)
-            panel = self.panels[self._cheapest_tolerated(allowed, budget.tolerance)]
+            panel = self._cheapest_tolerated(allowed, budget)
         return self._pruning(panel, budget)
 
     def _within_group_loss(self, indices: Sequence[int]) -> list[int]:
@@ -200,13 +195,18 @@ class Frontier:
             )
         return within
 
-    def _cheapest_tolerated(self, indices: Sequence[int], tolerance: float) -> int:
-        """Return the index of the cheapest panel within the tolerance of the best one."""
-        scores = self.curve.main_score.values[list(indices)]
-        limits = [ToleratedLoss(self.problem.scoring.key, scores, tolerance)]
-        found = smallest_tolerated_size(np.arange(len(indices)), limits, relative_to="best")
+    def _cheapest_tolerated(self, indices: Sequence[int], budget: Budget) -> Panel:
+        """Return the cheapest panel within the tolerance of the best panel or all members."""
+        scoring, tolerance = self.problem.scoring, budget.tolerance
+        assert tolerance is not None
+        assert not isinstance(tolerance, Mapping)
+        scores = self.curve.main_score.values[[*indices, -1]]
+        limits = [ToleratedLoss(scoring.key, scores, tolerance)]
+        found = smallest_tolerated_size(np.arange(len(scores)), limits, 0.0, relative_to="best")
         assert found is not None  # the best panel itself is within any tolerance
-        return indices[found.size]
+        if found.size < len(indices):
+            return self.panels[indices[found.size]]
+        return affordable_full_panel(self.search, budget, scoring, scores)
 
     def _pruning(self, panel: Panel, budget: Budget) -> Pruning:
         problem = self.problem
@@ -236,7 +236,7 @@ class Frontier:
                 f"The {n_members} have too many panels to score all of them: panels were found by "
                 "greedy selection and swaps, and better panels may exist."
             )
-        return (how, self.plan.description)
+        return (*self.problem.ensemble.notes, how, self.plan.description)
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Write an HTML report of the frontier, which describes the panel of `at` in detail.

@@ -19,13 +19,21 @@ from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners.parameters import is_number
-from secateurs.pruning._asking_order import Order, is_stopped, resolve_order, vote_leads
+from secateurs.pruning._asking_order import (
+    Order,
+    cheaper_order,
+    is_stopped,
+    resolve_order,
+    vote_leads,
+)
+from secateurs.search import TIE
 from secateurs.text_format import format_count, format_list
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 # A member: called with samples, it returns their labels, or probabilities (samples × classes).
 AskMember: TypeAlias = Callable[[Any], ArrayLike]
 _MOST_CONFIDENCES = 200  # confidences to stop at that are compared, if a tolerance is given
+_MOST_CELLS = 1 << 20  # bounds the memory of comparing confidences to a few MB
 _ROUNDING = 1e-9  # lead that other weights must have, relative to their sum
 
 
@@ -128,14 +136,24 @@ class SequentialPanel:
                     "member of the panel.",
                     members=...,
                 )
-            return [members[name] for name in self.names]
+            return self._checked([members[name] for name in self.names])
         if len(members) != len(self.names):
             raise InputError(
                 f"{{members}} has {format_count(len(members), 'function')}, but the panel has "
                 f"{format_count(len(self.names), 'member')}. Pass one for each.",
                 members=...,
             )
-        return [members[index] for index in self.order]
+        return self._checked([members[index] for index in self.order])
+
+    def _checked(self, functions: list[AskMember]) -> list[AskMember]:
+        for name, function in zip(self.names, functions, strict=True):
+            if not callable(function):
+                raise InputError(
+                    f"The value for {name} in {{members}} is a {type(function).__name__}. Pass a "
+                    "function that is called with samples, such as the predict method of a model.",
+                    members=...,
+                )
+        return functions
 
     def _answer_shares(self, name: str, answers: ArrayLike, n_samples: int) -> FloatArray:
         """Return a member's answers as shares of the classes; zeros for abstentions."""
@@ -193,9 +211,9 @@ def sequential_panel(  # noqa: PLR0917
     cost : array-like of shape (n_members,), optional
         The cost of asking each member; 1 by default.
     order : {"best", "cost", "weight"} or sequence, default="best"
-        The order of asking: the order with the least expected cost for the same answers (of all
-        orders, for up to 14 members), cheap members first, members with large weights first, or
-        the members by name or index.
+        The order of asking: the order with the least expected cost (for the same answers, of all
+        orders of up to 14 members; with a tolerance, the best that moves of single members find),
+        cheap members first, members with large weights first, or the members by name or index.
     tolerance : float, default=0
         Accuracy that may be lost on the validation samples compared with the full panel, or share
         of changed answers without true labels. With 0, no answer ever changes.
@@ -246,20 +264,27 @@ class PanelAnswers:
         is_exact = not self.is_soft and bool((whole == np.rint(whole)).all())
         margin = 0.0 if is_exact else _ROUNDING * float(whole.sum())
         votes = whole[:, None, None] * self.shares.transpose(0, 2, 1)
-        indices = resolve_order(order, names, votes, whole, costs, margin)
-        panel = SequentialPanel(
-            [str(names[index]) for index in indices],
-            indices,
-            whole[indices],
-            self.classes,
-            costs[indices],
-            self.is_soft,
-            self.fallback,
-            margin,
-        )
         n_samples = self.shares.shape[1]
         weight = np.ones(n_samples) if self.sample_weight is None else self.sample_weight
-        return _Replay(panel, votes[indices], self.truth, weight).with_confidence(tolerance)
+
+        def in_order(indices: list[int]) -> SequentialPanel:
+            panel = SequentialPanel(
+                [str(names[index]) for index in indices],
+                indices,
+                whole[indices],
+                self.classes,
+                costs[indices],
+                self.is_soft,
+                self.fallback,
+                margin,
+            )
+            return _Replay(panel, votes[indices], self.truth, weight).with_confidence(tolerance)
+
+        indices = resolve_order(order, names, votes, whole, costs, margin)
+        if tolerance > 0 and isinstance(order, str) and order == "best":
+            # The order above is the best one for the same answers.
+            indices = cheaper_order(indices, whole, costs, lambda one: in_order(one).expected_cost)
+        return in_order(indices)
 
 
 def _check_costs(cost: ArrayLike | None, n_members: int) -> FloatArray:
@@ -333,19 +358,30 @@ class _Replay:
 
     def with_confidence(self, tolerance: float) -> SequentialPanel:
         """Return the panel with the least expected cost within the tolerance."""
-        best = self._at_confidence(1.0)
-        if tolerance == 0:
-            return best
+        confidence = self._least_confidence(tolerance) if tolerance > 0 else 1.0
+        return self._at_confidence(confidence)
+
+    def _least_confidence(self, tolerance: float) -> float:
+        """Return the least confidence within the tolerance: the lower, the fewer are asked."""
         ratios = np.unique(self._ratios[:-1][(self._ratios[:-1] > 0) & (self._ratios[:-1] < 1)])
         if len(ratios) > _MOST_CONFIDENCES:
             ratios = np.quantile(ratios, np.linspace(0, 1, _MOST_CONFIDENCES), method="lower")
-        for confidence in ratios:
-            panel = self._at_confidence(float(confidence))
-            has_truth = self._truth is not None
-            loss = -panel.accuracy_change if has_truth else 1 - panel.agreement
-            if loss <= tolerance + 1e-12 and panel.expected_cost < best.expected_cost:
-                best = panel
-        return best
+        full, n_samples = self._winners[-1], len(self._weight)
+        n_at_once = max(1, _MOST_CELLS // self._ratios.size)
+        for first in range(0, len(ratios), n_at_once):
+            block = ratios[first : first + n_at_once]
+            stopped = self._is_decided | (self._ratios >= block[:, None, None])
+            answers = self._winners[stopped.argmax(axis=1), np.arange(n_samples)]
+            if self._truth is None:
+                kept = answers == full
+                losses = 1 - kept @ self._weight / self._weight.sum()
+            else:
+                lost = (full == self._truth) - (answers == self._truth).astype(float)
+                losses = lost @ self._weight / self._weight.sum()
+            within = np.flatnonzero(losses <= tolerance + TIE)
+            if len(within):
+                return float(block[within[0]])
+        return 1.0
 
     def _at_confidence(self, confidence: float) -> SequentialPanel:
         stopped = self._is_decided | (self._ratios >= confidence if confidence < 1 else False)

@@ -80,7 +80,8 @@ class Teacher:
         total = np.zeros((leaves.shape[1], values[0].shape[1]))
         weights = self.labelled.tree_weights / self.labelled.tree_weights.sum()
         for weight, tree_values, tree_leaves in zip(weights, values, leaves, strict=True):
-            subtract_values(tree_leaves, -weight * tree_values, total)
+            # Contiguous, as elsewhere, so that the kernel is compiled once.
+            subtract_values(np.ascontiguousarray(tree_leaves), -weight * tree_values, total)
         return total
 
 

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import math
-import os
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Te
 from markupsafe import Markup
 
 from secateurs.text_format import NOTHING, format_count, format_signed
+from secateurs.thread_safety import hold_over_forks
 
 _FOLDERS = [("secateurs.report", "templates"), ("secateurs.report", "sections")]
 
@@ -33,12 +33,7 @@ class _Environment(Environment):
 
 
 _loading_lock = threading.RLock()  # loading a template loads those that it extends
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(
-        before=_loading_lock.acquire,
-        after_in_parent=_loading_lock.release,
-        after_in_child=_loading_lock.release,
-    )
+hold_over_forks(_loading_lock)
 
 
 @cache

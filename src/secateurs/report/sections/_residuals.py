@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from secateurs.evaluation.before_after import truth_and_predictions
+from secateurs.evaluation.held_out_figures import truth_and_predictions
 from secateurs.report.html_templates import HtmlTable
 from secateurs.report.sections._section import ReportContext, ReportSection
 from secateurs.typing import Array, JsonObject

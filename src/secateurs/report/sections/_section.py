@@ -8,9 +8,10 @@ import numpy as np
 from markupsafe import Markup
 from sklearn.utils import check_random_state
 
-from secateurs.evaluation import before_after
 from secateurs.evaluation.alternatives import ReportSubject
 from secateurs.evaluation.baselines import held_out_baselines
+from secateurs.evaluation.before_after import measure_on_test
+from secateurs.evaluation.held_out_figures import held_out_scores
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import full_ensemble_vote
 from secateurs.labels import merge_classes
@@ -70,8 +71,8 @@ class ReportContext:
         """Figures of the full and the pruned ensemble, on the test set or cross-validated."""
         problem, pruner, plan = self.problem, self.pruner, self.evaluation_plan
         if problem.has_test_set:
-            return before_after.measure_on_test(problem, pruner, check_random_state(0), files=True)
-        figures = before_after.held_out_scores(plan, self.curve, self.keep)
+            return measure_on_test(problem, pruner, check_random_state(0), files=True)
+        figures = held_out_scores(plan, self.curve, self.keep)
         counts = member_counts(problem, pruner) | panel_coverage(problem, pruner)
         figures = counts | figures | model_costs(problem, pruner)
         baselines = held_out_baselines(plan, self.curve, self.keep)

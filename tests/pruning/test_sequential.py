@@ -120,6 +120,27 @@ def test_the_best_order_has_the_least_expected_cost_of_all_orders(drawn):
     assert best == pytest.approx(min(others))
 
 
+@given(panels(), st.sampled_from([0.1, 0.3]), st.integers(0, 99))
+def test_no_move_of_a_member_makes_the_best_cascade_cheaper(drawn, tolerance, seed):
+    votes, weights, cost, n_classes = drawn
+    names = [str(m) for m in range(len(cost))]
+    y = np.random.default_rng(seed).integers(n_classes, size=len(votes))
+    encoded = Votes.encode(votes, y)._with_classes(np.arange(n_classes), False)
+
+    def cascade(order):
+        given_weights = np.array(weights, dtype=float)
+        return sequential_panel(names, encoded, given_weights, cost, order, tolerance)
+
+    best = cascade("best")
+    assert best.accuracy_change >= -tolerance - 1e-12
+    others = [cascade(order).expected_cost for order in ("cost", "weight")]
+    for source, target in permutations(range(len(cost)), 2):
+        order = [*best.order]
+        order.insert(target, order.pop(source))
+        others.append(cascade(order).expected_cost)
+    assert best.expected_cost <= min(others) + 1e-9
+
+
 def test_a_tolerance_lowers_the_cost_and_bounds_the_loss():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=400)
@@ -172,6 +193,12 @@ def test_members_are_called_only_for_undecided_samples():
     assert asked == {"a": [0, 1, 2], "b": [0, 1, 2], "c": [1]}
 
 
+def test_members_that_cannot_be_called_are_rejected():
+    panel = sequential_panel(list("ab"), Votes.encode([[0, 1], [1, 1]], [0, 1]))
+    with pytest.raises(InputError, match=r"The value for a in members is a list\. Pass a function"):
+        panel.predict({"a": [0, 1], "b": [1, 1]}, np.arange(2))
+
+
 def test_a_pruning_is_asked_in_turn_with_its_own_costs():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=200)
@@ -191,6 +218,7 @@ def test_a_pruning_is_asked_in_turn_with_its_own_costs():
     ("options", "message"),
     [
         ({"order": "price"}, "order='price'"),
+        ({"order": None}, "order=None"),
         ({"order": ["a", "a", "c"]}, "order=.* must contain each of the 3 members once"),
         ({"tolerance": -1}, "tolerance=-1 is not valid"),
     ],

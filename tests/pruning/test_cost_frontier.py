@@ -93,6 +93,16 @@ def test_a_tolerance_gives_a_cheaper_panel(found):
     assert result.at().by_cost.total <= totals[0]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_prune_and_the_frontier_find_the_same_cheapest_panel(seed):
+    votes, y, cost = simulated_panel(seed=seed)
+    given = {"y": y, "cost": cost, "random_state": seed}
+    same = prune(votes, pruner="joint", tolerance=0.02, **given)
+    assert frontier(votes, **given).at(tolerance=0.02).member_indices.tolist() == (
+        same.member_indices.tolist()
+    )
+
+
 def test_a_total_below_the_cheapest_member_is_rejected(found):
     with pytest.raises(BudgetError, match=r"Not even one member meets max_cost=0\.5: the cheapest"):
         found[0].at(max_cost=0.5)
