@@ -152,6 +152,7 @@ def test_true_labels_may_be_objects(cast):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* also in the validation set")
 def test_scores_of_probabilities_agree_with_scikit_learn():
     pruning = prune(SHARES, y=Y, pruner="comep", keep=3, classes=LABELS)
     found = pruning.summary(SHARES, Y)
@@ -174,6 +175,7 @@ def test_masked_probabilities_are_missing_votes():
     assert (np.ma.getmaskarray(scores)[:, :, 0] == mask).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* also in the validation set")
 def test_test_tables_are_matched_by_name():
     shuffled = [3, 1, 0, 2, 6, 5, 4]
     for form, tables in (("frame", VOTE_TABLES), ("dict of arrays", VOTE_TABLES)):

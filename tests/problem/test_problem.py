@@ -119,6 +119,22 @@ def test_test_votes_are_collected_once(forest):
     assert not problem.without_samples().has_test_set
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_test_table_that_is_the_validation_table_is_noticed(missing):
+    votes = np.ma.array(np.random.default_rng(0).integers(0, 3, (50, 4)))
+    if missing:
+        votes[::7, 1] = np.ma.masked
+    y = np.arange(50) % 3
+    frame = pd.DataFrame(votes.astype(float).filled(np.nan), columns=list("abcd"))
+    problem = Problem.from_input(frame, y=y)
+    assert problem.with_test_set(frame[list("dbca")], y).n_reused_samples == 50
+    other = frame.copy()
+    other.loc[3, "a"] = (other.loc[3, "a"] + 1) % 3
+    assert problem.with_test_set(other, y).n_reused_samples == 0
+    assert problem.with_test_set(frame, np.roll(y, 1)).n_reused_samples == 0
+    assert problem.with_test_set(frame[:20], y[:20]).n_reused_samples == 0
+
+
 @pytest.mark.parametrize("kind", [str, object])
 def test_a_class_that_the_model_never_saw_is_told_once_with_its_rows(forest, kind):
     y, y_test = Y[CHOOSE].astype(object), Y[TEST].astype(object)

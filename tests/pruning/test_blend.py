@@ -125,6 +125,7 @@ def test_blends_predict_as_scikit_learns_voting(voting, weights):
     assert blend.score(table, Y) == judge.score(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore:.* also in the validation set")
 @pytest.mark.parametrize("pruner", ["caruana", "comep"])
 @pytest.mark.parametrize("kind", ["labels", "probabilities"])
 def test_prune_returns_the_blend_that_its_summary_describes(kind, pruner):

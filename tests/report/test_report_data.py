@@ -530,7 +530,7 @@ def test_notes_on_methods_are_apart_from_those_on_the_figures(tables):
     data = report_data(found)
     assert data["notes"][0] == found.judged_on
     assert len(data["notes"]) == 2
-    assert data["notes"][1].startswith("200 samples are too few to tell a change of the accuracy")
+    assert data["notes"][1].startswith("200 samples are too few to tell a change of 0.01 in acc")
     assert data["method_notes"][0].startswith("pep made 50 instead of its default")
     assert data["method_notes"][1].startswith("kl: KLDivergencePruner got no distributions")
     page = render(data)

@@ -98,8 +98,8 @@ def prune(
     plain scikit-learn model of the same class.
 
     Pass the number of members (--keep) or a budget. --tolerance keeps the fewest members that meet
-    it, --max-bytes and --max-latency keep as many as they allow. With --cost and --max-cost,
-    members are selected by their gain relative to their cost.
+    it, --max-bytes and --max-latency keep as many as they allow. With --cost and --max-cost, the
+    best panel within the cost is kept: of all panels if there are up to 16 members.
 
     \b
     secateurs prune forest.skops val.csv --target churn --test test.csv -k 50

@@ -201,8 +201,8 @@ def describe_precision(
         n_samples = len(problem.y_test)
     half = _half_width(figure)
     return [
-        f"{format_count(n_samples, 'sample')} are too few to tell a change of the {scoring.label} "
-        f"of {limit:g} from chance: its 95 % interval is ±{half:.4f}. About "
+        f"{format_count(n_samples, 'sample')} are too few to tell a change of {limit:g} in "
+        f"{scoring.label} from chance: its 95 % interval is ±{half:.4f}. About "
         f"{_round_up_to_two_digits(n_samples * (half / limit) ** 2):,} samples would do.",
         *open_risks,
     ]

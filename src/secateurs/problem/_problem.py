@@ -27,7 +27,7 @@ from secateurs.outputs.missing_answers import check_missing_rule, counts_as_wron
 from secateurs.outputs.prediction_arrays import column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
-from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.sample_rows import SampleRows, prediction_columns
 from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.training_samples import row_hashes, training_order_warning
 from secateurs.outputs.votes import Votes
@@ -485,8 +485,19 @@ class Problem:
 
     @property
     def n_reused_samples(self) -> int:
-        """Number of test samples that are also in the validation set."""
-        if self.row_hashes is None or isinstance(self.X_test, PredictionTable):
+        """Number of test samples that are also in the validation set.
+
+        Different samples may have the same predictions, so that only a test table which equals the
+        validation table counts, with its true labels.
+        """
+        if isinstance(self.X_test, PredictionTable):
+            test = self.test_predictions
+            pairs = [
+                (true_values(one), prediction_columns(one)) for one in (self.predictions, test)
+            ]
+            is_same = all(map(np.array_equal, *pairs))
+            return test.n_samples if is_same else 0
+        if self.row_hashes is None:
             return 0
         return int(np.isin(row_hashes(self.X_test), self.row_hashes).sum())
 

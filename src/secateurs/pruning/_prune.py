@@ -105,15 +105,16 @@ def prune(
         unless another method is significantly better in cross-validation on the validation
         samples.
     keep : int, float or str, optional
-        Number of members to keep: a count, or a fraction such as 0.1 or "10%". Without ``keep``
-        and without a budget, as with ``keep="auto"``, the fewest members are kept for which a
-        random draw of that many changes the predictions of the full ensemble by at most 1.5 % of
-        their variance (1 % for votes by labels) and raises its Brier score or squared error by at
-        most 10 %, and more if the cross-validated Brier score or squared error is more than 5 %
-        above that of the full ensemble; of a boosted model, the first rounds from which on its
-        predictions hardly change; of a library of different models, the size with the best
-        cross-validated score, or more members if a class is rare. ``Pruning.size_reason`` says
-        what decided. A pruner object uses its own ``keep``.
+        Number of members to keep: a count, or a fraction such as 0.1 or "10%". A pruner object
+        uses its own ``keep``. Without ``keep`` and without a budget, as with ``keep="auto"``, the
+        fewest members are kept that preserve the predictions of the full ensemble: a random draw
+        of that many changes them by at most 1.5 % of their variance (1 % for votes by labels), and
+        raises the Brier score or squared error by at most 10 %. More members are kept if the
+        cross-validated Brier score or squared error is more than 5 % above that of the full
+        ensemble. Of a boosted model, the first rounds are kept from which on its predictions
+        hardly change. Of a library of different models, the size with the best cross-validated
+        score is kept, or more members if a class is rare. ``Pruning.size_reason`` says what
+        decided.
     tolerance : float, str or dict, optional
         Instead of ``keep``: maximum loss of the cross-validated score, such as 0.005 or "0.5%",
         compared with the reference of ``relative_to``. The smallest sub-ensemble within the
@@ -176,7 +177,7 @@ def prune(
         the scores of each subgroup, of the worst subgroup, and the largest gap between subgroups.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
-        are then ignored (out-of-bag votes).
+        are then ignored (out-of-bag votes). Not for predictions.
     classes, names : array-like, optional
         For predictions: the labels in the order of the probabilities (by default the columns of
         data frames, otherwise 0, 1, 2, …), and the names of the members.

@@ -74,8 +74,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         prediction for samples that no member answered.
     unanswered : {"majority", "missing"}, default="majority"
         Prediction for samples that no member answered: the most frequent class of the validation
-        labels (in regression, their mean), or a missing prediction (None for labels, NaN for
-        probabilities and values).
+        labels, the lowest of those that tie (in regression, their mean), or a missing prediction
+        (None for labels, NaN for probabilities and values).
     member_indices : array-like of shape (n_names,), optional
         Columns of the members in arrays with the predictions of all ``n_members`` members.
     n_members : int, optional
