@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.ensemble import BaggingClassifier
@@ -117,6 +118,22 @@ def test_test_votes_are_collected_once(forest):
     assert problem.with_test_set(X[400:600], Y[400:600]).n_reused_samples == 100
     assert problem.with_test_set(None, None) is problem
     assert not problem.without_samples().has_test_set
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_scorers_receive_a_data_frame_of_predictions_as_it_was_passed(library):
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(2, size=80)]
+    columns = {name: np.where(rng.random(80) < 0.8, y, "no") for name in "abc"}
+    frame = pd.DataFrame(columns) if library == "pandas" else pl.DataFrame(columns)
+
+    def agrees_with_b(estimator, X, y):
+        return float(np.mean(np.asarray(X["b"]) == estimator.predict(X)))
+
+    pruning = prune(frame, y=y, pruner="caruana", keep=1, scoring=agrees_with_b)
+    assert pruning.member_names == ["b"]
+    assert pruning.summary(frame[:40], y[:40]).loc["agrees with b", "after"] == 1
+    assert pruning.summary().loc["agrees with b", "after"] == 1
 
 
 @pytest.mark.parametrize("missing", [False, True])
