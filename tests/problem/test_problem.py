@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.ensemble import BaggingClassifier
@@ -119,6 +120,22 @@ def test_test_votes_are_collected_once(forest):
     assert not problem.without_samples().has_test_set
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_scorers_receive_a_data_frame_of_predictions_as_it_was_passed(library):
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(2, size=80)]
+    columns = {name: np.where(rng.random(80) < 0.8, y, "no") for name in "abc"}
+    frame = pd.DataFrame(columns) if library == "pandas" else pl.DataFrame(columns)
+
+    def agrees_with_b(estimator, X, y):
+        return float(np.mean(np.asarray(X["b"]) == estimator.predict(X)))
+
+    pruning = prune(frame, y=y, pruner="caruana", keep=1, scoring=agrees_with_b)
+    assert pruning.member_names == ["b"]
+    assert pruning.summary(frame[:40], y[:40]).loc["agrees with b", "after"] == 1
+    assert pruning.summary().loc["agrees with b", "after"] == 1
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_test_table_that_is_the_validation_table_is_noticed(missing):
     votes = np.ma.array(np.random.default_rng(0).integers(0, 3, (50, 4)))
@@ -223,7 +240,7 @@ def test_whole_numbers_are_numbers_with_a_score_of_numbers():
 
 def test_fractions_that_are_no_numbers_of_regressors_are_refused():
     shares = np.random.default_rng(0).random((40, 3))
-    with pytest.raises(InputError, match=r"is not a label.*a regression metric, such as r2"):
+    with pytest.raises(InputError, match=r"there are 3 different labels\. Pass labels, or a prob"):
         prune(shares, y=np.array(["no", "yes", "perhaps", "no"] * 10))
     with pytest.raises(InputError, match="are not all numbers"):
         prune([["a", "b"]] * 4, y=[0.5, 1, 2, 3])

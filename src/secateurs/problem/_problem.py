@@ -232,7 +232,10 @@ class Problem:
         if not is_read or outputs.samples is not None:
             return outputs
         if self.has_only_predictions:
-            return replace(outputs, samples=SampleRows.of_table(outputs))
+            table = (self.ensemble if X is None else X).model
+            is_frame = hasattr(table, "columns")  # scorers may use the names of its columns
+            rows = SampleRows(table) if is_frame else SampleRows.of_table(outputs)
+            return replace(outputs, samples=rows)
         return outputs if X is None else replace(outputs, samples=SampleRows(X, self.ensemble))
 
     def with_test_set(
@@ -391,7 +394,7 @@ class Problem:
             known = [np.mean(truth == label) for label in ruled.classes]
             fallback = np.array(known if known else [truth.mean()])
             ruled = replace(ruled, fallback=fallback)
-        return self._with_samples(ruled, None)
+        return self._with_samples(ruled, self.X_test)
 
     @property
     def shows_coverage(self) -> bool:

@@ -2,6 +2,7 @@
 
 from secateurs.report._report_data import report_data
 from secateurs.report._report_page import render
-from secateurs.report._run_files import load_run, run_content, write_report, write_run
+from secateurs.report._run_files import load_run, write_report, write_run
+from secateurs.report._run_files import run_content as run_content
 
-__all__ = ["load_run", "render", "report_data", "run_content", "write_report", "write_run"]
+__all__ = ["load_run", "render", "report_data", "write_report", "write_run"]
