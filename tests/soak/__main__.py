@@ -1,4 +1,4 @@
-"""Everything that may go wrong, made to go wrong, for as long as there is time.
+"""Soak test: inject faults of all kinds, for as long as the time allows.
 
 ``make soak`` runs it for ten minutes, ``make soak SOAK_MINUTES=60`` for an hour. It ends with 1 if
 an answer was wrong, or something hung, crashed or leaked; ``--repeat KIND SEED`` tries that again.

@@ -103,7 +103,7 @@ def _ranks_usefully(measured: PruningFigures) -> bool:
 def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
     """Return whether a baseline is better than the pruned ensemble by three standard errors.
 
-    A lead of a score that is within the default tolerance is no alarm.
+    A lead within the default tolerance does not count.
     """
     sign, least = (1.0, DEFAULT_TOLERANCE) if scoring.larger_is_better else (-1.0, 0.0)
     lead = sign * (baseline.after - baseline.before)

@@ -204,7 +204,7 @@ def error_of_one_sample(problem: Problem, scoring: Scoring) -> float:
     """Return the change of a mean score if one sample is predicted wrongly instead of rightly.
 
     It is the least standard error of a difference. An error that none of n samples shows still has
-    a rate of up to 3/n (the rule of three), which is three of these standard errors. Zero for
+    a rate of up to 3/n at 95 %, which is three of these standard errors. Zero for
     scores other than accuracy and the Brier score.
     """
     if scoring.name not in ("accuracy", "neg_brier_score"):

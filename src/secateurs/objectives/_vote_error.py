@@ -55,7 +55,7 @@ class VoteError:
     ) -> None:
         self._n_samples = votes.n_samples
         self._has_shared_ties = ties == "shared"
-        # A further class, which never gets a vote, ties only where nobody votes. A tie of all
+        # A further class, which never gets a vote, ties only where no member votes. A tie of all
         # classes and this one is an error.
         has_no_vote_class = self._has_shared_ties and counts_as_wrong(votes)
         self._n_columns = votes.n_classes + has_no_vote_class

@@ -13,7 +13,7 @@ from secateurs.outputs.compiling import inlined, kernel
 
 WORD_BITS = 64
 _TILE_WORDS = 2048  # 16 KiB: one tile of each of two planes stays in the first-level cache
-_FOUR_TILE_WORDS = 1024  # 8 KiB, for four planes and another one
+_FOUR_TILE_WORDS = 1024  # 8 KiB: tiles of five planes stay in the first-level cache
 
 
 def popcount(word):
@@ -137,7 +137,7 @@ def count_joint_planes(planes, others, tables):
 
 @inlined
 def _joint_counts_of_four(first, second, third, fourth, other):
-    """Return the numbers of samples set in each of four planes and in another one."""
+    """Return the numbers of samples set in each of four planes and in a fifth plane."""
     total = total_2 = total_3 = total_4 = np.uint64(0)
     for word in range(other.size):
         bits = other[word]

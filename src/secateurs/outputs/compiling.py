@@ -72,8 +72,8 @@ class _CompileListener(event.Listener):
     def start_timer(self) -> None:
         if self._depth == 0:
             self._start = time.perf_counter()
-            # Numba allocates so many objects that the garbage collector, which searches all objects
-            # of the process each time, took a seventh of the first plain `prune`.
+            # Numba allocates many objects. The garbage collector, which then searches all objects
+            # of the process, took a seventh of the first plain `prune`.
             self._has_paused_collector = gc.isenabled()
             gc.disable()
         self._depth += 1
