@@ -38,7 +38,7 @@ class _ParameterMessage(Exception):  # noqa: N818
         text = self.message
         for name, value in self.parameters.items():
             text = text.replace(f"{{{name}}}", spell(name, value))
-        return replace_unprintable(text)  # names of members may have line breaks
+        return replace_unprintable(" ".join(text.splitlines()))  # names may have line breaks
 
     def prepend(self, text: str) -> None:
         """Put text in front of the message, usually the name of a file."""

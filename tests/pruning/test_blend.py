@@ -338,7 +338,7 @@ def test_json_that_is_no_text_is_rejected(text):
 
 def test_a_name_with_a_line_break_leaves_messages_on_one_line():
     blend = Blend(["a\nb", "c"], classes=[0, 1])
-    with pytest.raises(InputError, match=r"no predictions of a.b. Pass predictions") as caught:
+    with pytest.raises(InputError, match=r"no predictions of a b\. Pass predictions") as caught:
         blend.predict({"c": [0, 1]})
     assert "\n" not in str(caught.value)
 
