@@ -326,7 +326,7 @@ def test_probabilities_that_do_not_sum_to_one_are_refused(desk):
         ({"votes": votes_of((9, 3)), "y": votes_of(9), "names": ["a", "b"]}, "2 names for 3"),
         (
             {"votes": votes_of((9, 3)) / 2 + 0.1, "y": np.array(["a", "b", "c"] * 3)},
-            "votes holds 0.6, which is not a label",
+            "numbers from 0 to 1, one per sample and member, but there are 3 different labels",
         ),
         ({"votes": votes_of((9, 3)), "y": votes_of(9) + 7}, "no prediction in bad.npz matches"),
         (

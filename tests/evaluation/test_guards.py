@@ -71,10 +71,10 @@ def test_better_baselines_have_an_alarm_unless_they_may_be_chance(name, start):
     assert find_alarms(problem_with(), measured) == []
 
 
-def test_a_baseline_with_a_lead_within_the_default_tolerance_has_no_alarm():
+def test_a_baseline_has_no_alarm_within_the_default_tolerance_or_with_an_unknown_interval():
     """The interval of the difference is ±0.001, so that both leads are certain."""
-    for lead, n_alarms in ((0.004, 0), (0.006, 1)):
-        baseline = BeforeAfter(0.9, 0.9 + lead, lead - 0.001, lead + 0.001)
+    for lead, half, n_alarms in ((0.004, 0.001, 0), (0.006, 0.001, 1), (0.006, np.nan, 0)):
+        baseline = BeforeAfter(0.9, 0.9 + lead, lead - half, lead + half)
         figures = {"accuracy": BeforeAfter(0.91, 0.9, -0.02, -0.001)}
         measured = PruningFigures("", "", figures, (), {"best single member": baseline})
         assert len(find_alarms(problem_with(), measured)) == n_alarms

@@ -107,7 +107,8 @@ def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
     """
     sign, least = (1.0, DEFAULT_TOLERANCE) if scoring.larger_is_better else (-1.0, 0.0)
     lead = sign * (baseline.after - baseline.before)
-    return lead > max(least, _SURE_LEAD * (baseline.high - baseline.low) / 2)
+    # An unknown interval is NaN, and no lead is larger.
+    return lead > least and lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
 
 
 def _keep_more(is_full_better: bool) -> str:
