@@ -143,6 +143,7 @@ def test_prune_warns_at_once_if_probabilities_collapse():
     with (
         pytest.warns(SecateursWarning, match="no better accuracy than the majority class"),
         pytest.warns(SecateursWarning, match="The best single member has a better accuracy"),
+        pytest.warns(SecateursWarning, match="500 of 500 test samples are also in the validation"),
     ):
         figures = pruning.summary(table, y)
     assert any(line.startswith("Warning: ") for line in figures.attrs["alarms"])
