@@ -216,7 +216,7 @@ def test_voting_ensembles_predict_where_secateurs_is_not_installed(tmp_path, lab
             prunings.append(prune(made(labels), X[CHOOSE], y[CHOOSE], **given))
     served = [pruning.estimator for pruning in prunings]
     (tmp_path / "in.pickle").write_bytes(pickle.dumps((served, X[TEST])))
-    subprocess.run([sys.executable, "-c", HIDING], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-c", HIDING], cwd=tmp_path, check=True, timeout=300)
     for pruning, (name, predicted) in zip(
         prunings, pickle.loads((tmp_path / "out.pickle").read_bytes()), strict=True
     ):

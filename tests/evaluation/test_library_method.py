@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from secateurs import Predictions, make_pruner, prune
-from secateurs.evaluation.budget import SizeSearch
 from secateurs.evaluation.ensemble_kind import is_library, loss_spread
 from secateurs.evaluation.library_method import (
     best_library_size,
@@ -24,6 +23,7 @@ from secateurs.evaluation.library_method import (
     library_scoring,
     score_at_best_size,
 )
+from secateurs.evaluation.size_search import SizeSearch
 from secateurs.measures.score_curve import FoldScores, ScoreCurve
 from secateurs.measures.scoring import Scoring
 from secateurs.problem import Problem

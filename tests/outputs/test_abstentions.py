@@ -455,6 +455,7 @@ def test_held_out_scores_do_not_depend_on_names_of_classes(scoring, missing):
             np.testing.assert_allclose(mine, first, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:12 of 12 test samples")
 def test_scores_count_a_sample_without_answers_as_wrong_even_if_the_fallback_is_right():
     y = np.array([0] * 8 + [1] * 4)
     votes = np.ma.array(np.stack([y, y], axis=1), mask=np.zeros((12, 2), dtype=bool))

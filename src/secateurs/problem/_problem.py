@@ -58,9 +58,9 @@ class Problem:
     Examples
     --------
     >>> from secateurs.problem import Problem
-    >>> problem = Problem.from_input([["cat", "dog"], ["cat", "cat"]], y=["cat", "cat"])
+    >>> problem = Problem.from_input([["cat", "dog"], ["cat", "cat"]], y=["cat", "dog"])
     >>> problem.ensemble.n_members, problem.predictions.n_right.tolist()
-    (2, [2, 1])
+    (2, [1, 0])
     """
 
     __setstate__ = restore_renamed(
