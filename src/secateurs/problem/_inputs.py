@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,19 +11,31 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble, as_ensemble, check_same_kind
-from secateurs.exceptions import InputError, UnsupportedEnsembleError
+from secateurs.exceptions import (
+    InputError,
+    SecateursWarning,
+    UnsupportedEnsembleError,
+    caller_stacklevel,
+)
 from secateurs.labels import as_labels
 from secateurs.measures.scoring import is_regression_task, main_scorer
-from secateurs.outputs.collect import warn_unseen_labels
+from secateurs.outputs.collect import (
+    collect_encoded_predictions,
+    collect_encoded_votes,
+    is_likely_training_set,
+    warn_unseen_labels,
+)
 from secateurs.outputs.input_checks import as_target_values
+from secateurs.outputs.missing_answers import check_missing_rule
 from secateurs.outputs.prediction_arrays import is_prediction_data
 from secateurs.outputs.prediction_table import PredictionTable
-from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.table_members import TableFormat
+from secateurs.outputs.training_samples import training_order_warning
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count, shorten_list
-from secateurs.typing import Array, FloatArray, Samples
+from secateurs.typing import Array, FloatArray, MissingRule, Samples
 
 
 def check_test_set(
@@ -193,3 +206,55 @@ def check_sensitive_features(
             **{name: ...},
         )
     return np.array([str(label) for label in labels.tolist()])
+
+
+def collect_from_models(
+    ensemble: Ensemble, X: Samples, y: ArrayLike, oob: bool, n_jobs: int | None
+) -> Votes | Predictions:
+    """Return the members' predictions on the validation samples; warn about training samples."""
+    collect = collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
+    predictions: Votes | Predictions = collect(ensemble, X, y, oob, n_jobs)
+    labels = true_values(predictions) if isinstance(predictions, Votes) else None
+    if labels is not None:
+        warn_unseen_labels(ensemble, labels, "y")
+    if not oob and is_likely_training_set(ensemble, predictions):
+        warnings.warn(
+            SecateursWarning(
+                "The validation set looks like the training set of the ensemble, on which "
+                "nearly every member looks good. Pass held-out samples, or {oob} to use "
+                "only samples that a member was not trained on.",
+                oob=True,
+            ),
+            stacklevel=caller_stacklevel(),
+        )
+    if oob and (warning := training_order_warning(ensemble, X, labels)):
+        warnings.warn(warning, stacklevel=caller_stacklevel())
+    return predictions
+
+
+def reject_out_of_bag(oob: bool) -> None:
+    if oob:
+        raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
+
+
+def warn_single_class(predictions: Votes | Predictions) -> None:
+    """Warn if all validation samples have the same label, though members know several."""
+    if isinstance(predictions, Predictions) or predictions.n_classes == 1:
+        return
+    found = np.unique(true_values(predictions)).tolist()
+    if len(found) == 1:
+        warnings.warn(
+            SecateursWarning(
+                f"{{y}} has one class only ({found[0]!r}), so that members which always predict it "
+                "look perfect. Pass validation samples of all classes.",
+                y=...,
+            ),
+            stacklevel=caller_stacklevel(),
+        )
+
+
+def resolve_missing_rule(missing: MissingRule | None, ensemble: Ensemble) -> MissingRule:
+    """Return the option ``missing``; by default "wrong" for tables, else "ignore"."""
+    if missing is None:
+        return "wrong" if isinstance(ensemble, PredictionTable) else "ignore"
+    return check_missing_rule(missing)

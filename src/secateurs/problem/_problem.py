@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,22 +13,20 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.ensembles import Ensemble
-from secateurs.exceptions import InputError, SecateursWarning, caller_stacklevel
+from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring, resolve_scorings
 from secateurs.outputs.collect import (
     collect_encoded_predictions,
     collect_encoded_votes,
-    is_likely_training_set,
-    warn_unseen_labels,
 )
 from secateurs.outputs.input_checks import check_sample_weights
-from secateurs.outputs.missing_answers import check_missing_rule, counts_as_wrong
+from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.prediction_arrays import column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows, prediction_columns
 from secateurs.outputs.table_members import TableFormat
-from secateurs.outputs.training_samples import row_hashes, training_order_warning
+from secateurs.outputs.training_samples import row_hashes
 from secateurs.outputs.votes import Votes
 from secateurs.problem._inputs import (
     attach_samples,
@@ -38,8 +35,12 @@ from secateurs.problem._inputs import (
     check_sensitive_features,
     check_test_set,
     check_unfitted_models,
+    collect_from_models,
     recognise_ensemble,
+    reject_out_of_bag,
     reject_table_parameters,
+    resolve_missing_rule,
+    warn_single_class,
 )
 from secateurs.problem.cross_validation import CrossValidation
 from secateurs.problem.out_of_fold import holds_unfitted_models, predict_out_of_fold
@@ -144,7 +145,7 @@ class Problem:
         if y is None:
             raise InputError("{y} is missing. Pass the labels of the validation samples.", y=...)
         if is_unfitted:
-            _reject_out_of_bag(oob)
+            reject_out_of_bag(oob)
             reject_table_parameters(table_format)
             out_of_fold = predict_out_of_fold(
                 ensemble, X, y, cv=cv, groups=groups, sample_weight=sample_weight, n_jobs=n_jobs
@@ -160,17 +161,17 @@ class Problem:
                 "{X} is missing. Pass the validation samples; only predictions do not need them.",
                 X=...,
             )
-        rule = _resolve_missing_rule(missing, ensemble)
+        rule = resolve_missing_rule(missing, ensemble)
         test_set = check_test_set(ensemble, X_test, y_test)
         predictions: Votes | Predictions
         if isinstance(ensemble, PredictionTable):
-            _reject_out_of_bag(oob)
+            reject_out_of_bag(oob)
             predictions = attach_samples(ensemble.with_labels(y), X)
         elif out_of_fold is not None:
             predictions = out_of_fold.predictions
         else:
-            predictions = _collect_from_models(ensemble, X, y, oob, n_jobs)
-        _warn_single_class(predictions)
+            predictions = collect_from_models(ensemble, X, y, oob, n_jobs)
+        warn_single_class(predictions)
         predictions = predictions.with_missing_rule(rule)
         if predictions.has_missing and not predictions.n_answered.any():
             raise InputError("All predictions are missing. Pass members that predict samples.")
@@ -503,55 +504,3 @@ class Problem:
         if self.row_hashes is None:
             return 0
         return int(np.isin(row_hashes(self.X_test), self.row_hashes).sum())
-
-
-def _collect_from_models(
-    ensemble: Ensemble, X: Samples, y: ArrayLike, oob: bool, n_jobs: int | None
-) -> Votes | Predictions:
-    """Return the members' predictions on the validation samples; warn about training samples."""
-    collect = collect_encoded_predictions if ensemble.is_regression else collect_encoded_votes
-    predictions: Votes | Predictions = collect(ensemble, X, y, oob, n_jobs)
-    labels = true_values(predictions) if isinstance(predictions, Votes) else None
-    if labels is not None:
-        warn_unseen_labels(ensemble, labels, "y")
-    if not oob and is_likely_training_set(ensemble, predictions):
-        warnings.warn(
-            SecateursWarning(
-                "The validation set looks like the training set of the ensemble, on which "
-                "nearly every member looks good. Pass held-out samples, or {oob} to use "
-                "only samples that a member was not trained on.",
-                oob=True,
-            ),
-            stacklevel=4,
-        )
-    if oob and (warning := training_order_warning(ensemble, X, labels)):
-        warnings.warn(warning, stacklevel=4)
-    return predictions
-
-
-def _reject_out_of_bag(oob: bool) -> None:
-    if oob:
-        raise InputError("{oob} needs a fitted ensemble. Leave it out.", oob=True)
-
-
-def _warn_single_class(predictions: Votes | Predictions) -> None:
-    """Warn if all validation samples have the same label, though members know several."""
-    if isinstance(predictions, Predictions) or predictions.n_classes == 1:
-        return
-    found = np.unique(true_values(predictions)).tolist()
-    if len(found) == 1:
-        warnings.warn(
-            SecateursWarning(
-                f"{{y}} has one class only ({found[0]!r}), so that members which always predict it "
-                "look perfect. Pass validation samples of all classes.",
-                y=...,
-            ),
-            stacklevel=caller_stacklevel(),
-        )
-
-
-def _resolve_missing_rule(missing: MissingRule | None, ensemble: Ensemble) -> MissingRule:
-    """Return the option ``missing``; by default "wrong" for tables, else "ignore"."""
-    if missing is None:
-        return "wrong" if isinstance(ensemble, PredictionTable) else "ignore"
-    return check_missing_rule(missing)
