@@ -3,10 +3,11 @@
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import joblib
 import paths  # noqa: F401
+import psutil
 from executors import Sender, processes
 from fits import Disturbance, draw, kill, kill_client, pause, quick_limits, workers_of
 from joblib.externals.loky import get_reusable_executor
@@ -29,7 +30,7 @@ def disturbing(rng):
     place, seconds = rng.random(), 1 + 2 * rng.random()
 
     def disturb(*_):
-        workers = [w for w in workers_of(os.getpid(), *MARKS) if not w.children()]
+        workers = [w for w in workers_of(os.getpid(), *MARKS) if not starts_workers(w)]
         first = int(place * len(workers))
         for worker in workers if action == "all killed" else workers[first : first + 1]:
             if action == "stopped":
@@ -38,6 +39,13 @@ def disturbing(rng):
                 kill(worker)
 
     return Disturbance(rng, disturb), action
+
+
+def starts_workers(process):
+    """Return whether a process is multiprocessing's server that forks workers, not a worker."""
+    with suppress(psutil.Error):
+        return process.ppid() == os.getpid() and "forkserver" in " ".join(process.cmdline())
+    return True  # gone
 
 
 def processes_disturbed(rng, folder, tally):
