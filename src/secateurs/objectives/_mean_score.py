@@ -29,6 +29,7 @@ from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, IndexArray
 
+_HIT_SCORES = ("accuracy", "balanced_accuracy")  # computed from correct predictions by class
 _ONE = 1 << PROBABILITY_BITS  # the cell of probability 1
 _LARGEST_EXPONENT = 300.0  # exp of twice this is still finite
 _MOST_PAIRS = 1 << 22  # pairs of classes in memory at a time, over all candidates
@@ -188,7 +189,7 @@ class MeanScore(ABC):
     def _block_gains(self, members: range) -> Floats:
         """Return the value after adding each member of a block."""
         block = slice(members.start, members.stop)
-        if self.scoring.name in ("accuracy", "balanced_accuracy"):
+        if self.scoring.name in _HIT_SCORES:
             shape = len(members), self._outputs.n_classes
             hits, seen = np.zeros(shape), np.zeros(shape)
             self._fill_hits(block, hits, seen)
@@ -199,10 +200,6 @@ class MeanScore(ABC):
                 return _divide_by_weights(hits.sum(axis=1), seen.sum(axis=1))
             rates = np.where(seen > 0, _divide_by_weights(hits, seen), 0.0)
             return _divide_by_weights(rates.sum(axis=1), (seen > 0).sum(axis=1))
-        if self.scoring.name in FAST_SCORES:
-            totals, weights = np.empty(len(members)), np.empty(len(members))
-            self._fill_losses(block, totals, weights)
-            return _divide_by_weights(totals, weights)
         scores = []
         for member in members:
             group = [*self._selected, member]
@@ -213,10 +210,6 @@ class MeanScore(ABC):
     @abstractmethod
     def _fill_hits(self, block: slice, hits: Floats, seen: Floats) -> None:
         """Fill in the weights of correct and of all predictions with each member, by true class."""
-
-    def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
-        """Fill in weighted sums of negative losses with each member, and sums of the weights."""
-        raise NotImplementedError
 
     @abstractmethod
     def _predictions_with(self, member: int) -> tuple[Array, BoolArray]:
@@ -325,6 +318,10 @@ class _PredictionMeanScore(MeanScore):
         return -math.sqrt(error) if "root" in self.scoring.name else -error
 
     def _block_gains(self, members: range) -> Floats:
+        if self.scoring.name in FAST_SCORES and self.scoring.name not in _HIT_SCORES:
+            totals, weights = np.empty(len(members)), np.empty(len(members))
+            self._fill_losses(slice(members.start, members.stop), totals, weights)
+            return _divide_by_weights(totals, weights)
         if not self._is_ranked:
             return super()._block_gains(members)
         n_classes = self._outputs.n_classes
@@ -365,6 +362,7 @@ class _PredictionMeanScore(MeanScore):
         )
 
     def _fill_losses(self, block: slice, totals: Floats, weights: Floats) -> None:
+        """Fill in weighted sums of negative losses with each member, and sums of the weights."""
         if self.scoring.name == "neg_log_loss":
             self._fill_log_sums(self._cells[block, 0], totals, weights)
             self._add_unanswered(block, totals, weights)
