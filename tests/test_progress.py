@@ -15,6 +15,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 import cases
 from fitted_models import CHOOSE, FIT, X, Y
 from secateurs import (
+    COMEP,
     PEP,
     LeafRefit,
     all_pruners,
@@ -25,6 +26,9 @@ from secateurs import (
     progress,
     prune,
 )
+from secateurs.evaluation.evaluation_plan import EvaluationPlan
+from secateurs.evaluation.score_table import cross_validate_selections
+from secateurs.problem import Problem
 from secateurs.progress import (
     ProgressState,
     ProgressWatch,
@@ -32,6 +36,7 @@ from secateurs.progress import (
     report_progress,
     watch_progress,
 )
+from secateurs.report.diversity_weights import diversity_weight_selectors
 
 # What callbacks are told ---------------------------------------------------------------
 
@@ -99,6 +104,16 @@ def test_boosted_models_report_their_rounds():
     told = Told()
     prune(model, X[CHOOSE], Y[CHOOSE], keep=3, callback=told)
     assert told.stages[0] == (7, list(range(1, 8)))
+
+
+def test_steps_of_a_search_do_not_count_as_selections():
+    votes, y = cases.plain(10, 60)
+    plan = EvaluationPlan(Problem.from_input(votes, None, y))
+    told = Told()
+    with watch_progress(told):
+        selectors = diversity_weight_selectors(COMEP(), [0.0, 0.3], 10)
+        cross_validate_selections(plan, selectors, [3])
+    assert told.stages == [(12, list(range(1, 13)))]  # two weights, six selections each
 
 
 def test_an_error_in_a_callback_ends_the_run(forest):

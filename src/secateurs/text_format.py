@@ -20,8 +20,8 @@ def format_signed(value: float | None, places: int = 4) -> str:
     """Return a number with its sign, a minus sign for "-", no sign for zero, a dash for None."""
     if value is None or math.isnan(value):
         return NOTHING
-    text = f"{value:+.{places}f}"
-    return text[1:] if float(text) == 0 else text.replace("-", "−")
+    text = f"{value:+,.{places}f}"
+    return text[1:] if not text.strip("+-0.") else text.replace("-", "−")
 
 
 def format_list(values: Iterable[object], last: str = ", ", nothing: str = "none") -> str:

@@ -136,8 +136,9 @@ def test_a_better_baseline_leads_to_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the best single member is among those chosen
         assert advise_method(problem, 1, np.random.RandomState(0)).reason
-    with pytest.warns(SecateursWarning, match="the best single member has a better"):
+    with pytest.warns(SecateursWarning, match="the best single member has a better") as caught:
         advise_method(problem, 9, np.random.RandomState(0))
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_many_samples_are_subsampled(forest, monkeypatch):

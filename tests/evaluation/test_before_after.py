@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import sys
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from fitted_models import CHOOSE, FIT, MODELS, TEST, X, Y
 from secateurs import prune
+from secateurs.evaluation.metrics import SUMMARY_COLUMNS, Summary
 from secateurs.exceptions import InputError, SecateursWarning
 from secateurs.problem import model_costs
 
@@ -82,6 +84,32 @@ def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     assert remark in table._repr_html_()
     assert type(table.loc[["accuracy"]]) is pd.DataFrame
     assert "\nCross-validated: " in repr(pruning.summary())
+
+
+def test_summaries_show_as_many_digits_as_a_figure_has():
+    names = ["members", "cost", "accuracy", "squared error", "megabytes", "ms for 1 row"]
+    nan = float("nan")
+    rows = [
+        (200.0, 34.0, -166.0, nan, nan),
+        (20.0, 17.0, -3.0, nan, nan),
+        (0.96664, 0.9755, 0.00886, -0.0111, 0.02),
+        (12345.678, 0.5, -12345.178, nan, nan),
+        (107.1401, 1.18201, -105.95809, nan, nan),
+        (0.0, 3e-05, 3e-05, nan, nan),
+    ]
+    table = Summary(rows, index=names, columns=SUMMARY_COLUMNS)
+    assert [re.split("  +", line.rstrip())[1:] for line in repr(table).splitlines()[1:]] == [
+        ["200", "34", "−166"],
+        ["20.00", "17.00", "−3.00"],
+        ["0.9666", "0.9755", "+0.0089", "−0.0111", "+0.0200"],
+        ["12,346", "0.5000", "−12,345"],
+        ["107", "1.18", "−106"],
+        ["0.000", "0.000", "0.000"],
+    ]
+    assert "<td>−106</td>" in table._repr_html_()
+    table["change"] = "my own text"
+    assert "my own text" in repr(table)
+    assert "my own column" in repr(table.assign(note="my own column"))
 
 
 class Slow(GaussianNB):

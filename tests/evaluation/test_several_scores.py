@@ -225,8 +225,8 @@ def test_the_leaderboard_has_a_row_for_the_majority_class():
 def test_metrics_format_their_figures():
     assert metric_named("members").format_change(200, 50) == "−75 %"
     assert metric_named("ms for 1 row").format_change(8.0, 2.0) == "4.0× faster"
-    assert metric_named("ms for 1 row").format_change(2.0, 8.0) == "+6.000"
+    assert metric_named("ms for 1 row").format_change(2.0, 8.0) == "+6.00"
     assert metric_named("accuracy").format_change(0.9, 0.875) == "−0.0250"
-    assert metric_named("megabytes").format_value(1.25, unit=True) == "1.250 MB"
+    assert metric_named("megabytes").format_value(1.25, unit=True) == "1.25 MB"
     assert metric_named("megabytes").format_value(float("nan")) == ""
     assert {metric.kind for metric in METRICS.values()} == {"count", "size", "time", "cost"}

@@ -36,7 +36,12 @@ from secateurs.ensembles._sklearn_ensembles import (
     ModelCollection,
     Voting,
 )
-from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
+from secateurs.exceptions import (
+    InputError,
+    SecateursWarning,
+    UnsupportedEnsembleError,
+    caller_stacklevel,
+)
 from secateurs.thread_safety import limit_threads_after_fork
 
 _SUPPORTED_MODELS = (
@@ -62,7 +67,7 @@ def _from_calibrated(model: CalibratedClassifierCV) -> Ensemble:
         "probabilities, calibrate again: "
         "CalibratedClassifierCV(FrozenEstimator(pruned)).",
         SecateursWarning,
-        stacklevel=3,
+        stacklevel=caller_stacklevel(),
     )
     return ensemble
 

@@ -27,7 +27,7 @@ from secateurs.evaluation.method_decision import (
 )
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import select_for_sizes
-from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.exceptions import InputError, SecateursWarning, caller_stacklevel
 from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner, make_pruner
@@ -303,5 +303,5 @@ def _warn_if_beaten(index: int, n_methods: int, scores: MethodScores, problem: P
                     f"selected members, by {lead:.4f}. Compare methods and sizes with "
                     "secateurs.compare."
                 ),
-                stacklevel=4,
+                stacklevel=caller_stacklevel(),
             )

@@ -16,7 +16,7 @@ from secateurs.evaluation.baselines import baselines_on_test, table_prediction
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.evaluation.score_table import coverage_remarks, describe_sample_weights
-from secateurs.exceptions import InputError, SecateursWarning
+from secateurs.exceptions import InputError, SecateursWarning, caller_stacklevel
 from secateurs.measures.score_curve import scores_with_interval
 from secateurs.measures.scoring import Scoring
 from secateurs.outputs.prediction_table import PredictionTable
@@ -253,7 +253,7 @@ def _describe_test_samples(problem: Problem) -> str:
             f"{n_reused:,} of {n_samples:,} test samples are also in the validation set, where "
             "the pruned ensemble looks better than it is. Leave them out of the test set."
         ),
-        stacklevel=5,
+        stacklevel=caller_stacklevel(),
     )
     if n_reused == n_samples:
         return f"validation set ({described})"

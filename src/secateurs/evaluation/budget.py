@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from secateurs.ensembles import CORRECTS, Ensemble
 from secateurs.evaluation.tolerance import RELATIVE_TO, tolerances_by_key
-from secateurs.exceptions import BudgetError, InputError, SecateursWarning
+from secateurs.exceptions import BudgetError, InputError, SecateursWarning, caller_stacklevel
 from secateurs.problem import Problem
 from secateurs.problem.latency import (
     Latency,
@@ -197,8 +197,8 @@ def _describe_latency(latency: Latency) -> str:
 
 
 def warn_caller(message: str, **parameters: object) -> None:
-    """Issue a warning whose location is the line that called `secateurs.prune`."""
-    warnings.warn(SecateursWarning(message, **parameters), stacklevel=6)
+    """Issue a warning whose location is the line that called the package."""
+    warnings.warn(SecateursWarning(message, **parameters), stacklevel=caller_stacklevel())
 
 
 def with_member_weights(

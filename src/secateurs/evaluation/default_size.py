@@ -266,7 +266,7 @@ class DefaultSize:
             return decided
         return DecidedSize(
             size,
-            f"a random draw of {format_count(size, 'member')}{when} loses at most {max_loss:g} of "
+            f"{when}a random draw of {format_count(size, 'member')} loses at most {max_loss:g} of "
             "AUC, if labels follow the probabilities of the full ensemble",
         )
 
@@ -283,7 +283,7 @@ class DefaultSize:
 
     def refitted_size(self) -> DecidedSize:
         """Return the number of trees to keep if they are refitted."""
-        n_members, when = self.problem.n_members, " before refitting"
+        n_members, when = self.problem.n_members, "before refitting, "
         size = self._spread.smallest_size(n_members, MAX_CHANGE_REFITTED)
         size = max(size, min(n_members, MIN_REFITTED))
         decided = DecidedSize(size, _describe_spread(size, MAX_CHANGE_REFITTED, when))
@@ -369,6 +369,6 @@ class DefaultSize:
 
 def _describe_spread(size: int, max_change: float, when: str = "") -> str:
     return (
-        f"a random draw of {format_count(size, 'member')}{when} changes the predictions of the "
+        f"{when}a random draw of {format_count(size, 'member')} changes the predictions of the "
         f"full ensemble by at most {100 * max_change:g} % of their variance"
     )

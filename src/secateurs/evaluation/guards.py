@@ -20,7 +20,7 @@ from secateurs.evaluation.metrics import (
     constant_name,
 )
 from secateurs.evaluation.tolerance import tolerances_by_key
-from secateurs.exceptions import SecateursWarning
+from secateurs.exceptions import SecateursWarning, caller_stacklevel
 from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.problem import Problem
@@ -59,9 +59,9 @@ def find_alarms(
 
 
 def warn_alarms(alarms: Sequence[str]) -> None:
-    """Issue a warning for each alarm, located where the function was called that calls this one."""
+    """Issue a warning for each alarm, whose location is the line that called the package."""
     for alarm in alarms:
-        warnings.warn(SecateursWarning(alarm), stacklevel=3)
+        warnings.warn(SecateursWarning(alarm), stacklevel=caller_stacklevel())
 
 
 def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[str]:
@@ -80,8 +80,9 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
     if (lead < 0 and not _ranks_usefully(measured)) or (lead <= 0 and is_full_better):
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
-            f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "
-            f"compared with {constant:.4f}. {_keep_more(is_full_better)}"
+            f"{who} better {label} than the {constant_label}: {figure.before:.4f} before and "
+            f"{figure.after:.4f} after pruning, compared with {constant:.4f}. "
+            f"{_keep_more(is_full_better)}"
         )
     for name, (subject, advice) in _BETTER.items():
         baseline = measured.baselines.get(name)

@@ -28,7 +28,7 @@ class Metric:
     --------
     >>> from secateurs.evaluation.metrics import metric_named
     >>> metric_named("megabytes").format_value(1.5, unit=True)
-    '1.500 MB'
+    '1.50 MB'
     >>> metric_named("roc_auc").format_change(0.9, 0.875)
     '−0.0250'
     """
@@ -38,14 +38,15 @@ class Metric:
     unit: str = ""
     kind: MetricKind = "score"
     direction: Literal["larger", "smaller"] = "larger"  # what is better
-    places: int = 4  # decimal places
+    places: int = 4  # decimal places of usual values
     description: str = ""  # for the command line; by default the key
 
     def format_value(self, value: float | None, *, unit: bool = False) -> str:
         """Return a value as text; empty if it is unknown."""
         if value is None or not math.isfinite(value):
             return ""
-        return f"{value:,.{self.places}f}" + f" {self.unit}" * (unit and bool(self.unit))
+        text = f"{value:,.{self.decimal_places(value)}f}"
+        return f"{text} {self.unit}" if unit and self.unit else text
 
     def format_change(self, before: float | None, after: float | None) -> str:
         """Return the change as text: relative for sizes and counts, a factor for times."""
@@ -55,7 +56,23 @@ class Metric:
             return f"{format_signed(100 * (after / before - 1), 0)} %" if before else ""
         if self.kind == "time" and after and before >= after:
             return f"{before / after:.1f}× faster"
-        return format_signed(after - before, self.places)
+        return self.format_difference(after - before, max(abs(before), abs(after)))
+
+    def format_difference(self, difference: float, value: float) -> str:
+        """Return a difference as text, with the decimal places of a value; empty if unknown."""
+        if not math.isfinite(difference) or not math.isfinite(value):
+            return ""
+        return format_signed(difference, self.decimal_places(value))
+
+    def decimal_places(self, value: float) -> int:
+        """Return the number of decimal places to show of a value."""
+        if self.kind == "count" or not value:
+            return 0 if self.kind == "count" else self.places
+        magnitude = math.floor(math.log10(abs(value)))  # 0 for 1 to 9.99
+        if self.kind == "score" and -4 < magnitude < 3:
+            return self.places
+        places = max(0, self.places - 1 - magnitude)
+        return min(places, self.places) if self.unit else places
 
 
 def _size(key: str, label: str, description: str) -> Metric:
@@ -117,9 +134,8 @@ class PruningFigures(NamedTuple):
             all_remarks.append(f"On these samples {result}.")
         figures = self.figures.values()
         values = [(f.before, f.after, f.after - f.before, f.low, f.high) for f in figures]
-        columns = ["before", "after", "change", "low", "high"]
         index = pd.Index(self.figures, name=self.data_description)
-        table = Summary(values, columns=columns, index=index, dtype=float)
+        table = Summary(values, columns=SUMMARY_COLUMNS, index=index, dtype=float)
         table.attrs["remarks"] = all_remarks
         table.attrs["score"], table.attrs["baselines"] = problem.scoring.label, self.baseline_scores
         return table
@@ -130,15 +146,32 @@ class PruningFigures(NamedTuple):
         return {name: figure.after for name, figure in self.baselines.items()}
 
 
+SUMMARY_COLUMNS = ["before", "after", "change", "low", "high"]
+
+
 class Summary(pd.DataFrame):
     """Figures before and after pruning, displayed with all rows and the remarks in ``attrs``."""
 
     def __repr__(self) -> str:
-        return "\n".join([self.to_string(na_rep=""), *self._lines_below])
+        return "\n".join([self._as_text().to_string(na_rep=""), *self._lines_below])
 
     def _repr_html_(self) -> str:
         lines = (f"<p>{escape(line)}</p>" for line in self._lines_below)
-        return "\n".join([self.to_html(na_rep=""), *lines])
+        return "\n".join([self._as_text().to_html(na_rep=""), *lines])
+
+    def _as_text(self) -> pd.DataFrame:
+        """Return the figures as text, with the decimal places of their metrics."""
+        kinds = {dtype.kind for dtype in self.dtypes}
+        if self.columns.tolist() != SUMMARY_COLUMNS or kinds != {"f"}:
+            return pd.DataFrame(self)  # the user has changed the table
+        rows = []
+        for name, before, after, *changes in self.itertuples():
+            metric, largest = metric_named(name), max(abs(before), abs(after))
+            values = [metric.format_value(value) for value in (before, after)]
+            rows.append(
+                [*values, *(metric.format_difference(change, largest) for change in changes)]
+            )
+        return pd.DataFrame(rows, columns=self.columns, index=self.index)
 
     @property
     def _lines_below(self) -> list[str]:

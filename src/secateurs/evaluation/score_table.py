@@ -227,7 +227,8 @@ def cross_validate_selections(
     total = len(selectors) * plan.n_selections - n_known
 
     def select(name: str, samples: Problem) -> Selection:
-        selection = selectors[name](samples)
+        with open_stage("selecting"):  # so that steps of a search do not count as selections
+            selection = selectors[name](samples)
         steps.step()
         return selection
 
@@ -280,10 +281,10 @@ def coverage_remarks(problem: Problem, members: MemberIndices) -> list[str]:
     fewest = sorted(members, key=coverage.__getitem__)[:_MOST_NAMED]
     texts = [f"{names[member]} {100 * coverage[member]:.1f} %" for member in fewest]
     lowest = "the lowest are " if len(fewest) < len(members) else ""
-    rule = "wrong" if problem.missing_rule == "wrong" else "ignored"
+    rule = "count as wrong" if problem.missing_rule == "wrong" else "are ignored"
     return [
         f"Coverage, the fraction of the validation samples that a member predicts: {lowest}"
-        f"{format_list(texts, ' and ')}. Missing predictions are {rule}."
+        f"{format_list(texts, ' and ')}. Missing predictions {rule}."
     ]
 
 

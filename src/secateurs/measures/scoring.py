@@ -207,7 +207,8 @@ class Scoring:
             first, second = self.classes.tolist()
             return InputError(
                 f"{{scoring}} needs to know which of the classes {first!r} and {second!r} is "
-                f"positive. Pass make_scorer({function}{response}, pos_label={second!r}).",
+                f"positive. If it is {second!r}, pass make_scorer({function}{response}, "
+                f"pos_label={second!r}). 'roc_auc' and 'f1_macro' need no positive class.",
                 scoring=self.name,
             )
         if n_classes > 2 and "one-vs-one" in text:

@@ -13,7 +13,7 @@ from secateurs._methods import AUTO
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.default_size import MAX_LOSS_RATIO, DefaultSize
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, caller_stacklevel
 from secateurs.outputs.predictions import true_values
 from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
@@ -136,7 +136,7 @@ def take_synthetic_ratio(refit: RefitLike, parameters: dict[str, Any]) -> RefitL
                 f"The parameter {name} of prune will be removed in the next release. Pass "
                 "refit=LeafRefit(synthetic_ratio=…).",
                 FutureWarning,
-                stacklevel=3,
+                stacklevel=caller_stacklevel(),
             )
             ratio = parameters.pop(name)
             refit = LeafRefit(synthetic_ratio=ratio) if refit is True else refit
