@@ -307,7 +307,7 @@ def test_the_paragraph_reports_that_no_pair_differs():
 def test_the_paragraph_reports_too_few_data_sets():
     assert describe([[1, 2, 3]]).startswith("There is nothing to test with 3 methods on 1 data set")
     text = describe([[3, 2, 1]] * 5, control=0)
-    assert "so few data sets cannot reach that level" in text
+    assert "so few data sets cannot reach this level" in text
 
 
 def test_two_methods_are_compared_by_wilcoxon_alone():

@@ -178,7 +178,7 @@ def test_without_test_rows_accuracy_is_cross_fitted(desk):
             shares = sum(tree.predict_proba(X[held_out]) for tree in trees)
             voted = forest.classes_[shares.argmax(axis=1)]
             right[name] += (voted == y[held_out]).tolist()
-    figures = ended.json["figures"]["accuracy, cross-fitted"]
+    figures = ended.json["figures"]["accuracy, cross-validated"]
     assert figures["full"] == sum(right["full"]) / len(y)
     assert figures["pruned"] == sum(right["pruned"]) / len(y)
     changes = [int(a) - int(b) for a, b in zip(right["pruned"], right["full"])]

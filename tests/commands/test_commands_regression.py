@@ -62,7 +62,7 @@ def test_a_forest_of_regressors_is_pruned(shop):
 def test_texts_speak_of_the_score_of_numbers(shop):
     ended = type_in(*PRUNE, "--tolerance", "0.1", "-o", "small.skops")
     assert "of the best size's R² on held-out samples" in ended.err
-    assert "R², cross-fitted" in ended.out
+    assert "R², cross-validated" in ended.out
     assert "accura" not in ended.out + ended.err
     assert "vote" not in ended.out + ended.err
 
@@ -77,7 +77,7 @@ def test_out_of_bag_numbers_with_rows_that_no_kept_member_has(shop):
     words = ("prune", "trees.skops", "train.csv", "--target", "price", "--oob", "-k", "3")
     ended = type_in(*words, "--json")
     assert ended.code == 0, ended.err
-    assert 0 < ended.json["figures"]["R², cross-fitted"]["pruned"] < 1
+    assert 0 < ended.json["figures"]["R², cross-validated"]["pruned"] < 1
 
 
 def test_training_rows_are_warned_of(shop):
@@ -208,8 +208,8 @@ def test_whole_numbers_are_labels_unless_the_score_is_one_of_numbers(shop):
     table["truth"] = regressors.Y[regressors.CHOOSE].round().astype(int)
     table.to_csv("whole.csv", index=False)
     words = ("prune", "--predictions", "whole.csv", "--target", "truth", "-k", "3", "--json")
-    assert "accuracy, cross-fitted" in type_in(*words).json["figures"]
-    assert "R², cross-fitted" in type_in(*words, "--scoring", "r2").json["figures"]
+    assert "accuracy, cross-validated" in type_in(*words).json["figures"]
+    assert "R², cross-validated" in type_in(*words, "--scoring", "r2").json["figures"]
 
 
 def test_numbers_from_0_to_1_are_probabilities_unless_the_score_is_one_of_regression(shop):
@@ -228,7 +228,7 @@ def test_an_array_named_numbers_is_a_regression_whatever_its_values(shop):
     rng, words = np.random.default_rng(0), ("prune", "--predictions", "shares.npz", "-k", "2")
     shares, y = rng.random((40, 3)), np.arange(40) % 2
     np.savez("shares.npz", numbers=shares, y=y)
-    assert "R², cross-fitted" in type_in(*words, "--json").json["figures"]
+    assert "R², cross-validated" in type_in(*words, "--json").json["figures"]
     ended = type_in(*words)
     assert "values of a regression, although y has only integers" in ended.out + ended.err
     message = refused(3, *words, "--positive", "1")

@@ -131,7 +131,7 @@ def test_groups_time_and_folds_are_those_of_python(folded):
         expected = prune(*given, **options, **parameters)
         assert ended.json["members"] == expected.member_indices.tolist()
         table = expected.summary(X=frame[FEATURES])
-        figures = ended.json["figures"]["accuracy, cross-fitted"]
+        figures = ended.json["figures"]["accuracy, cross-validated"]
         assert figures["pruned"] == pytest.approx(table.loc["accuracy", "after"])
         assert ended.json["baselines"] == pytest.approx(table.attrs["baselines"])
 

@@ -159,7 +159,7 @@ AGREEMENT = {
         "n_test": 9,
     },
     "constants only": {"kinds": ["constant"] * 6, "n_classes": 4, "n_rows": 30},
-    "twenty classes, cross-fitted": {"kinds": ["noisy"] * 8, "n_classes": 20, "n_test": None},
+    "twenty classes, cross-validated": {"kinds": ["noisy"] * 8, "n_classes": 20, "n_test": None},
 }
 
 

@@ -203,6 +203,7 @@ def test_the_verdict_states_the_figures(data, crossfitted):
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
+        (0.001, 0.01, "it is better than for the full ensemble"),
         (-0.004, 0.01, "no more than half a point of accuracy is lost"),
         (-0.03, -0.006, ": more than half a point of accuracy is lost"),
         (-0.03, 0.01, "too few samples to decide"),

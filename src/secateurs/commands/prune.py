@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from secateurs.typing import JsonObject
 
 _ENOUGH_TO_CHECK = 100  # samples that `export` requires
-_CROSS_FITTED = ", cross-fitted"  # after the name of a score, in JSON output too
+_CROSS_VALIDATED = ", cross-validated"  # after the name of a score, in JSON output too
 
 
 @click.command()
@@ -320,7 +320,7 @@ def _named_figures(measured: PruningFigures) -> dict[str, BeforeAfter]:
     """Return the figures by name; names of cross-validated scores say so."""
     from secateurs.evaluation.metrics import METRICS
 
-    suffix = _CROSS_FITTED if measured.fold_description else ""
+    suffix = _CROSS_VALIDATED if measured.fold_description else ""
     return {
         name if name in METRICS else f"{name}{suffix}": figure
         for name, figure in measured.figures.items()

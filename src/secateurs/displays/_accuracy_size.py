@@ -18,7 +18,7 @@ class AccuracyCurve(NamedTuple):
     """Accuracy of a method by number of members kept; all arrays have shape (n_sizes,)."""
 
     sizes: IndexArray
-    held_out: FloatArray  # on the test set, or cross-fitted
+    held_out: FloatArray  # on the test set, or cross-validated
     half_width: FloatArray  # of the 95 % interval of its change against the full ensemble
     choosing: FloatArray  # on the validation samples, by counting labels
 

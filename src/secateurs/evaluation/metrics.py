@@ -46,6 +46,7 @@ class Metric:
         if value is None or not math.isfinite(value):
             return ""
         text = f"{value:,.{self.decimal_places(value)}f}"
+        text = text.replace("-", "−")
         return f"{text} {self.unit}" if unit and self.unit else text
 
     def format_change(self, before: float | None, after: float | None) -> str:
@@ -204,7 +205,9 @@ def describe_baselines(score: str, baselines: Mapping[str, float]) -> list[str]:
     """Return the scores of simple predictions in a sentence, if they are known."""
     if not baselines:
         return []
-    known = [f"{name} {value:.4f}" for name, value in baselines.items()]
+    known = [
+        f"{name} {metric_named(score).format_value(value)}" for name, value in baselines.items()
+    ]
     return [f"For comparison, {score}: {format_list(known, ' and ')}."]
 
 

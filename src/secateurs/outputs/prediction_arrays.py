@@ -175,7 +175,8 @@ def _reject_stray_columns(values: ArrayLike, members: TableMembers) -> None:
         stray = members.describe(are_shares.index(False))
         raise InputError(
             f"Column {stray} does not have numbers from 0 to 1 as the other columns do. Leave it "
-            "out, or pass {columns} to name the columns with probabilities.",
+            "out (on the command line: --ignore), or name the columns with probabilities by "
+            "{columns}.",
             columns=...,
         )
 

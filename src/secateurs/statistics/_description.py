@@ -127,7 +127,7 @@ def _describe_control(pairs: Pairwise, control: Any) -> str:
         f"{'the other' if len(others) == 1 else f'each of the {len(others)} others'}:"
     )
     if smallest_p_value(pairs.n_sets, len(others)) >= pairs.alpha:
-        return f"{start} no result, as so few data sets cannot reach that level."
+        return f"{start} no result, because so few data sets cannot reach this level."
     better, worse = pairs.worse_than(control), pairs.better_than(control)
 
     def list_with_p_values(methods: Sequence[Any]) -> str:

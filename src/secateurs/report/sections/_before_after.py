@@ -137,7 +137,7 @@ def safety_text(lines: Sequence[JsonObject], score: str, larger_is_better: bool)
     if low is None or high is None or not np.isfinite([low, high]).all():
         return f"{text}; there are too few samples for an interval."
     text += f", 95 % interval {format_signed(low)} to {format_signed(high)}"
-    if score == "accuracy":
+    if score == "accuracy" and low <= 0:
         if low >= -_TOLERANCE:
             return f"{text}: no more than half a point of accuracy is lost."
         if high < -_TOLERANCE:
