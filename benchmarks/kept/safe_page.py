@@ -136,7 +136,7 @@ def _safe_markdown(shares: pd.DataFrame) -> str:
 
 
 def _text(value: float, unit: str) -> str:
-    return "" if np.isnan(value) else f"{value:.1f}{unit}"
+    return "" if np.isnan(value) else f"{value:z.1f}{unit}"  # z: no negative zero
 
 
 def _alarm_markdown(records: Sequence[Record]) -> str:

@@ -19,7 +19,7 @@ import click
 from secateurs import __version__
 from secateurs.commands.command_errors import failure_from_error
 from secateurs.commands.console_output import print_failure
-from secateurs.commands.shared_options import suggest_names
+from secateurs.commands.parameter_types import suggest_names
 from secateurs.exceptions import ExecutorError, describe_error
 
 COMMANDS = (

@@ -18,9 +18,9 @@ from secateurs.commands.command_errors import Refusal, format_option, name_optio
 from secateurs.commands.compare import compare
 from secateurs.commands.console_output import Output, runnable_command, to_json
 from secateurs.commands.export import export
+from secateurs.commands.parameter_types import KEEP, LATENCY, SIZE, WEIGHT
 from secateurs.commands.prune import prune
 from secateurs.commands.reproduce import reproduce
-from secateurs.commands.shared_options import KEEP, LATENCY, SIZE, WEIGHT
 from secateurs.exceptions import SecateursWarning
 from secateurs.text_format import format_columns, format_signed
 

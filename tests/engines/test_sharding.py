@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-import secateurs.outputs.votes
+import secateurs.outputs.base_votes
 from cases import NAMED, cases_with_keep, make, plain
 from secateurs import COMEP, Votes, VoteStore
 from secateurs.distributed import limits
@@ -152,7 +152,7 @@ def test_many_members_start_as_on_one_machine(pools, shard, options):
 def test_tables_counted_in_small_blocks_change_nothing(monkeypatch, shard, most_cells):
     case = plain(21, 130, 4)
     alone = COMEP(6).fit(*case)
-    monkeypatch.setattr(secateurs.outputs.votes, "_MOST_TABLE_CELLS", most_cells)
+    monkeypatch.setattr(secateurs.outputs.base_votes, "_MOST_TABLE_CELLS", most_cells)
     with ThreadPoolExecutor(3) as pool:
         spread = COMEP(6, shard=shard).fit(*case, executor=pool)
     assert spread.member_indices_.tolist() == alone.member_indices_.tolist()

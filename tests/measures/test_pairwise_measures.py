@@ -142,7 +142,7 @@ def test_matrices_larger_than_a_block_are_complete(monkeypatch):
     case = make(5, 100, 3, ["noisy"] * 40)
     votes = Votes.encode(case.votes, case.y)
     expected = measures.kappa.matrix(votes)
-    monkeypatch.setattr("secateurs.outputs.votes._MOST_TABLE_CELLS", 1000)
+    monkeypatch.setattr("secateurs.outputs.base_votes._MOST_TABLE_CELLS", 1000)
     assert (measures.kappa.matrix(votes) == expected).all()
     assert measures.kappa.mean(votes) == pytest.approx(
         expected[np.triu_indices(40, 1)].mean(), abs=1e-14

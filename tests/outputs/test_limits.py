@@ -119,7 +119,7 @@ def test_codes_that_are_not_class_indices_are_rejected():
     for wrong in (-1, 20, 300):
         codes = np.full((2, 5), 3)
         codes[1, 2] = wrong
-        with pytest.raises(ValueError, match=f"codes hold {wrong}, which is not an index of the"):
+        with pytest.raises(ValueError, match=f"codes contain {wrong}, which is not an index"):
             Votes.from_codes(codes, classes)
 
 

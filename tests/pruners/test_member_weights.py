@@ -346,7 +346,7 @@ def test_refitted_leaves_take_the_place_of_weights():
 
 def test_rounds_of_a_boosted_model_have_no_weights():
     model = GradientBoostingClassifier(n_estimators=5).fit(X[FIT], Y[FIT])
-    with pytest.raises(InputError, match="weights=True is not for the rounds of a boosted model"):
+    with pytest.raises(InputError, match="weights=True does not apply to the rounds of a boosted"):
         prune(model, X[CHOOSE], Y[CHOOSE], keep=2, weights=True)
 
 

@@ -206,9 +206,9 @@ def test_before_and_after_shows_the_spread_of_timings_and_sizes_of_files(data):
     table = page[page.index('<section id="before-after">') :]
     rows = [Parsed(row).text for row in re.findall(r"<tr>(.*?)</tr>", table)[1:5]]
     assert rows == [
-        ["MB as pickle", "72.500", "7.250", "−90 %"],
-        ["MB as .onnx", "–", "4.200", "–"],
-        ["ms for 1 row", "20.000", "0.500", "40.0× faster"],
+        ["MB as pickle", "72.5", "7.25", "−90 %"],
+        ["MB as .onnx", "–", "4.20", "–"],
+        ["ms for 1 row", "20.0", "0.500", "40.0× faster"],
         ["5–95 % of 3 timings", "12.9–1,400.0", "0.062–0.990"],
     ]
     assert "A dash means that the full ensemble is too large to be written" in page

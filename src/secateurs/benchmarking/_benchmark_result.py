@@ -42,7 +42,7 @@ _FLOORS = {
     "random": "random members",
     "es": "the first members",
     SINGLE_BEST: "the best single member",
-    FULL_ENSEMBLE: "the whole ensemble",
+    FULL_ENSEMBLE: "the full ensemble",
 }
 
 

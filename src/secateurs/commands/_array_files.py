@@ -39,7 +39,7 @@ def read_arrays(path: Path, max_unpacked: float) -> dict[str, Array]:
 
 
 def _check_array_sizes(path: Path, max_unpacked: float) -> None:
-    """Raise if arrays would need more memory than allowed, or than their values justify."""
+    """Raise if the arrays of a file would need too much memory, in total or for their values."""
     from secateurs.persistence.atomic_files import check_array_header
     from secateurs.persistence.table_limits import check_row_count
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateurs.commands.command_errors import Refusal
-from secateurs.commands.shared_options import FORCE, PATH, Decorator, bundle_options, option
+from secateurs.commands.parameter_types import PATH
+from secateurs.commands.shared_options import FORCE, Decorator, bundle_options, option
 
 if TYPE_CHECKING:
     from secateurs.comparison import Comparison

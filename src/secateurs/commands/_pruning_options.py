@@ -15,18 +15,20 @@ from secateurs.commands._member_costs import read_member_costs
 from secateurs.commands._table_files import require_file
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import (
+from secateurs.commands.parameter_types import (
     KEEP,
     LATENCY,
     LOSS,
-    N_JOBS,
-    RANDOM_STATE,
     SIZE,
     TOLERANCE,
     WEIGHT,
+    combine_tolerances,
+)
+from secateurs.commands.shared_options import (
+    N_JOBS,
+    RANDOM_STATE,
     Decorator,
     bundle_options,
-    combine_tolerances,
     file_option,
     option,
 )

@@ -11,13 +11,7 @@ import click
 from secateurs.commands._column_types import ColumnTypes
 from secateurs.commands._labelled_samples import known_features, read_features
 from secateurs.commands._table_files import require_file
-from secateurs.commands.shared_options import (
-    SLIM,
-    InputFiles,
-    bundle_options,
-    file_option,
-    option,
-)
+from secateurs.commands.shared_options import SLIM, InputFiles, bundle_options, file_option, option
 
 if TYPE_CHECKING:
     import pandas as pd

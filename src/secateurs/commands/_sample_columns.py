@@ -77,7 +77,8 @@ def time_order_folds(order: IndexArray, n_folds: int) -> list[tuple[Array, Array
 
     if len(order) <= n_folds:
         raise Refusal(
-            "few_rows", f"{len(order)} rows are too few for {n_folds} folds in time. Pass more."
+            "few_rows",
+            f"{len(order)} rows are too few for {n_folds} folds in order of time. Pass more rows.",
         )
     splits = TimeSeriesSplit(n_folds).split(order)
     return [(order[training], order[held_out]) for training, held_out in splits]

@@ -11,7 +11,8 @@ from secateurs.commands._pruning_options import dask_client, scheduler_option
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
 from secateurs.commands.data import DATA_DIR, check_data_folder
-from secateurs.commands.shared_options import DRY_RUN, N_JOBS, PATH, common_options, option
+from secateurs.commands.parameter_types import PATH
+from secateurs.commands.shared_options import DRY_RUN, N_JOBS, common_options, option
 from secateurs.exceptions import import_extra
 from secateurs.text_format import format_columns
 

@@ -9,7 +9,8 @@ from secateurs import __version__
 from secateurs._methods import METHODS
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import METHOD, common_options
+from secateurs.commands.parameter_types import METHOD
+from secateurs.commands.shared_options import common_options
 
 _OWN_PAPER = "bian2020"  # of COMEP, DOMEP and EPFD
 

@@ -27,11 +27,10 @@ from secateurs.commands._pruning_options import (
 )
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
+from secateurs.commands.parameter_types import KEEP, METHOD
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
-    KEEP,
-    METHOD,
     InputFiles,
     TrustOptions,
     common_options,

@@ -7,9 +7,9 @@ import click
 from secateurs.commands._pruning_inputs import load_model
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
+from secateurs.commands.parameter_types import PATH
 from secateurs.commands.shared_options import (
     FORCE,
-    PATH,
     SLIM,
     TrustOptions,
     common_options,

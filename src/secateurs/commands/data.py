@@ -7,7 +7,8 @@ import click
 from secateurs.commands._table_files import format_names
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import PATH, common_options, option, suggest_names
+from secateurs.commands.parameter_types import PATH, suggest_names
+from secateurs.commands.shared_options import common_options, option
 from secateurs.text_format import format_columns
 
 DATA_DIR = option(

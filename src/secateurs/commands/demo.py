@@ -7,7 +7,8 @@ import click
 from secateurs._methods import short_name
 from secateurs.commands.compare import format_leaderboard
 from secateurs.commands.console_output import Output, runnable_command
-from secateurs.commands.shared_options import PATH, common_options, option
+from secateurs.commands.parameter_types import PATH
+from secateurs.commands.shared_options import common_options, option
 from secateurs.text_format import format_count
 
 

@@ -13,11 +13,11 @@ from secateurs.commands._labelled_samples import read_model_features
 from secateurs.commands._pruning_inputs import load_model
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
+from secateurs.commands.parameter_types import PATH
 from secateurs.commands.shared_options import (
     DTYPE,
     FORCE,
     IGNORE,
-    PATH,
     TrustOptions,
     common_options,
     option,

@@ -13,10 +13,10 @@ from secateurs.commands._pruning_inputs import check_input_files, read_inputs
 from secateurs.commands._pruning_options import SCORE_OPTIONS, MethodOptions, cost_option
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
+from secateurs.commands.parameter_types import LOSS
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
-    LOSS,
     InputFiles,
     TrustOptions,
     common_options,

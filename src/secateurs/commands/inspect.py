@@ -8,7 +8,8 @@ import click
 
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import PATH, common_options
+from secateurs.commands.parameter_types import PATH
+from secateurs.commands.shared_options import common_options
 from secateurs.text_format import format_columns, shorten_list
 
 

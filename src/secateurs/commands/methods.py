@@ -6,7 +6,8 @@ import click
 
 from secateurs._methods import AUTO, METHODS, Method, regression_methods
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import METHOD, common_options
+from secateurs.commands.parameter_types import METHOD
+from secateurs.commands.shared_options import common_options
 from secateurs.text_format import format_columns
 
 RECOMMENDED = (

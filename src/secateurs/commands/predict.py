@@ -26,11 +26,11 @@ from secateurs.commands._table_files import (
 )
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
+from secateurs.commands.parameter_types import PATH
 from secateurs.commands.shared_options import (
     DTYPE,
     FORCE,
     IGNORE,
-    PATH,
     TrustOptions,
     common_options,
     option,

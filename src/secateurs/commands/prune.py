@@ -22,10 +22,10 @@ from secateurs.commands._pruning_options import (
 )
 from secateurs.commands._refit_options import REFIT_OPTIONS, RefitCommandOptions
 from secateurs.commands.console_output import Output, runnable_command
+from secateurs.commands.parameter_types import METHOD_OR_AUTO
 from secateurs.commands.shared_options import (
     DRY_RUN,
     FILES,
-    METHOD_OR_AUTO,
     InputFiles,
     TrustOptions,
     common_options,

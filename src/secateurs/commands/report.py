@@ -7,7 +7,8 @@ import click
 from secateurs.commands._output_files import OutputFiles
 from secateurs.commands._table_files import require_file
 from secateurs.commands.console_output import Output
-from secateurs.commands.shared_options import FORCE, PATH, common_options, option
+from secateurs.commands.parameter_types import PATH
+from secateurs.commands.shared_options import FORCE, common_options, option
 
 
 @click.command()

@@ -13,14 +13,8 @@ import click
 from secateurs.commands._pruning_options import dask_client, scheduler_option
 from secateurs.commands.console_output import Output
 from secateurs.commands.data import DATA_DIR, check_data_folder
-from secateurs.commands.shared_options import (
-    N_JOBS,
-    PATH,
-    RANDOM_STATE,
-    NameParam,
-    common_options,
-    option,
-)
+from secateurs.commands.parameter_types import PATH, NameParam
+from secateurs.commands.shared_options import N_JOBS, RANDOM_STATE, common_options, option
 from secateurs.text_format import format_columns, format_count
 
 if TYPE_CHECKING:

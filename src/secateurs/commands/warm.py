@@ -23,7 +23,7 @@ def warm(out: Output) -> None:
     if folder is None:
         raise Refusal(
             "no_cache",
-            "no folder is writable to cache compiled kernels. Set NUMBA_CACHE_DIR to a writable "
+            "no folder for compiled kernels is writable. Set NUMBA_CACHE_DIR to a writable "
             "folder, or run the command as a user who may write to the installed package.",
         )
     with out.show_progress("compiling"), count_compilations() as n_compiled:

@@ -97,6 +97,7 @@ class Checkpoints:
 
 
 def _content_checksum(path: Path, content: bytes) -> bytes:
+    """Return the checksum of a checkpoint, which includes the names of its run and file."""
     run_and_name = b"%s/%s " % (path.parent.name.encode(), path.name.encode())
     return hashlib.sha256(run_and_name + content).hexdigest().encode()
 

@@ -20,10 +20,11 @@ from secateurs.measures.member_errors import (
 )
 from secateurs.measures.pair_measure import Floats
 from secateurs.objectives import TDAS, JointError, Profile
+from secateurs.outputs.base_votes import MOST_TABLE_CLASSES, empty_count_tables
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.vote_store import VoteStore
-from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes, empty_count_tables
+from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, MemberIndices
 from secateurs.units import format_bytes
 

@@ -190,7 +190,7 @@ def best_method_size(evaluation: Evaluation, names: Sequence[str]) -> tuple[str,
 
     At each size, the method is the one that "auto" selects, if it was compared. The best score is
     used if no size is within the default tolerance, and in a library of different models, where
-    the full ensemble is no reference.
+    sizes are not compared with the full ensemble.
     """
     advised = [(advised_method(evaluation, names, size), size) for size in evaluation.sizes]
     scores = [_score_and_change(evaluation, method, size) for method, size in advised]

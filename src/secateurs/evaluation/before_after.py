@@ -146,8 +146,8 @@ def score_both(
 ) -> dict[str, BeforeAfter]:
     """Return scores of the predictions before and after pruning, by label; losses are positive.
 
-    Errors of additional scores leave a row out; errors of the user's scores are raised. In a
-    subgroup, the user's scores are computed, and undefined scores are left out.
+    An additional score that cannot be computed is left out; errors of the user's scores are raised.
+    In a subgroup, only the user's scores are computed, and undefined scores are left out.
     """
     truth, classes = predicted.truth, problem.scoring.classes
     if len(classes) and not np.isin(truth, classes).all():

@@ -275,7 +275,7 @@ def _out_of_bag_prediction(
 def _with_samples(
     predictions: Predictions, model: Any, X: Samples, *scorings: Scoring
 ) -> Predictions:
-    """Return predictions with their samples, if a scorer reads them."""
+    """Return predictions of a fresh forest, with the samples if a scorer reads them."""
     if not any(scoring.reads_samples for scoring in scorings):
         return predictions
     return replace(predictions, samples=SampleRows(X, as_ensemble(model)))

@@ -75,7 +75,7 @@ def best_library_size(search: SizeSearch, scoring: Scoring) -> LibrarySize:
 def size_tolerance(problem: Problem, scoring: Scoring) -> float:
     """Return by how much a size may be worse than the best one: the error of one sample, or zero.
 
-    If a class is rare and no score was asked for, more members preserve the ranking. The Brier
+    If a class is rare and ``scoring`` is not given, more members preserve the ranking. The Brier
     score of a few positive samples hardly shows it: the best size lost more than a point of AUC
     in one of five libraries.
     """
@@ -154,7 +154,7 @@ def _candidate_scores(
 
     Standard errors take longest. They are computed for candidates that are better than the default
     candidate only, and are otherwise NaN. They are NaN as well, so that the default stays, for a
-    perfect score, and for a better Brier score with a lower accuracy if no score was asked for.
+    perfect score, and for a better Brier score with a lower accuracy if ``scoring`` is not given.
     """
 
     def search(pruner: BasePruner) -> SizeSearch:

@@ -17,8 +17,9 @@ from secateurs.measures.pair_measure import (
     safe_divide,
 )
 from secateurs.outputs import code_kernels
+from secateurs.outputs.base_votes import MOST_TABLE_CLASSES
 from secateurs.outputs.label_coding import encode_labels, find_classes
-from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes
+from secateurs.outputs.votes import Votes
 from secateurs.typing import Array
 
 # Samples up to which c log c is looked up in a table of at most 8 MB. This takes a tenth to a

@@ -17,6 +17,7 @@ import numpy as np
 
 from secateurs.measures.pair_measure import Counts, Floats, safe_divide
 from secateurs.outputs import prediction_kernels
+from secateurs.outputs.base_votes import BaseVotes
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -27,7 +28,7 @@ from secateurs.outputs.label_coding import MOST_BY_NUMPY
 from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions
-from secateurs.outputs.votes import BaseVotes, Votes
+from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, IndexArray, MemberIndices
 
 _ROWS_AT_ONCE = 16  # members whose errors are multiplied with others in one pass over these

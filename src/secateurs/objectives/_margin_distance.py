@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from secateurs.outputs.votes import Votes, count_agreed
+from secateurs.outputs.base_votes import count_agreed
+from secateurs.outputs.votes import Votes
 from secateurs.typing import Array
 
 _BITS = 128  # binary places of √(8u): far more than are needed to compare sums of signatures

@@ -21,9 +21,10 @@ from secateurs.measures.information import (
 from secateurs.measures.pair_measure import Counts, Floats, pair_matrix
 from secateurs.objectives._pair_objective import PairObjective
 from secateurs.outputs import bit_kernels
+from secateurs.outputs.base_votes import MOST_TABLE_CLASSES, count_agreed
 from secateurs.outputs.missing_answers import first_members
 from secateurs.outputs.vote_packing import BitPlanes
-from secateurs.outputs.votes import MOST_TABLE_CLASSES, Votes, count_agreed
+from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, BoolArray, MemberIndices
 
 # Words of all planes from which a row is computed without tables of counts: 1 MB. Reading fewer

@@ -296,7 +296,7 @@ class VoteError:
 
 
 def _distinct_samples(votes: Votes) -> tuple[Votes, Array, NDArray[np.int64]]:
-    """Return the votes on distinct samples, their codes, and how often each sample occurs."""
+    """Merge equal samples: return their votes, the codes, and the number of equal samples."""
     codes = votes.packed.decode()
     rows = np.ascontiguousarray(np.vstack([codes, votes.truth]).T)
     # Rows viewed as single values of raw bytes sort fast.

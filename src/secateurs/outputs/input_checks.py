@@ -14,8 +14,8 @@ from secateurs.text_format import format_count
 from secateurs.typing import Array, BoolArray, FloatArray, MemberIndices
 
 if TYPE_CHECKING:
+    from secateurs.outputs.base_votes import BaseVotes
     from secateurs.outputs.predictions import Predictions
-    from secateurs.outputs.votes import BaseVotes
 
 NO_VOTES = "votes is masked everywhere. Pass at least one vote."
 
@@ -67,7 +67,7 @@ def check_code_range(codes: Array, n_classes: int, mask: BoolArray | None) -> No
         if block.size and not 0 <= block.min() <= block.max() < n_classes:
             invalid = block.max() if block.max() >= n_classes else block.min()
             raise InputError(
-                f"codes hold {invalid}, which is not an index of the {n_classes} classes. Pass "
+                f"codes contain {invalid}, which is not an index of the {n_classes} classes. Pass "
                 f"integers from 0 to {n_classes - 1}."
             )
 

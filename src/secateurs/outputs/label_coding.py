@@ -118,7 +118,7 @@ def _distinct_text(labels: Array) -> Array:
 
 
 def as_same_kind(labels: Array, known: Array) -> Array:
-    """Return labels that are written as text as numbers or booleans, if known labels are those.
+    """Convert text to numbers or booleans if the known labels are numbers or booleans.
 
     Examples
     --------

@@ -194,7 +194,7 @@ class PredictionStore(Store[Predictions]):
             tile = Predictions.encode(scores, classes=None if self.is_numbers else self.classes)
         if tile.is_numbers != self.is_numbers:
             kind = "regression values" if self.is_numbers else "probabilities"
-            raise InputError(f"The store holds {kind}, these predictions are not. Pass {kind}.")
+            raise InputError(f"The store holds {kind}, but these are not {kind}. Pass {kind}.")
         if tile.has_missing and not self.has_missing:
             raise InputError("predictions are masked. Create the store with has_missing=True.")
         self._check_tile(members, (tile.n_members, tile.n_samples))

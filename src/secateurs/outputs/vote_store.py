@@ -19,6 +19,7 @@ from secateurs.outputs._label_columns import (
     open_zarr,
 )
 from secateurs.outputs._store_files import StrPath, filling_lock
+from secateurs.outputs.base_votes import BaseVotes
 from secateurs.outputs.bit_kernels import WORD_BITS
 from secateurs.outputs.input_checks import check_known_labels, check_store_sizes, encode_true_labels
 from secateurs.outputs.label_coding import (
@@ -36,7 +37,7 @@ from secateurs.outputs.vote_packing import (
     empty_packed_votes,
     packed_from_cells,
 )
-from secateurs.outputs.votes import BaseVotes, Votes
+from secateurs.outputs.votes import Votes
 from secateurs.persistence.atomic_files import write_array
 from secateurs.typing import Array, BoolArray, IndexArray, MemberIndices, MissingRule
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes
 from secateurs.outputs import code_kernels, label_coding, vote_kernels
+from secateurs.outputs.base_votes import BaseVotes, count_agreed, empty_count_tables
 from secateurs.outputs.input_checks import (
     as_label_column,
     check_code_range,
@@ -38,7 +38,6 @@ from secateurs.outputs.vote_packing import (
     pack_blocks,
     pack_column,
 )
-from secateurs.text_format import format_count
 from secateurs.typing import (
     Array,
     BoolArray,
@@ -49,57 +48,8 @@ from secateurs.typing import (
 )
 from secateurs.units import format_bytes
 
-# Joint counts are computed in blocks of at most 2 MB, which stay in the processor's cache. Blocks
-# of 32 MB took up to twice as long (docs/decisions/0014-counts-and-memory.md).
-_MOST_TABLE_CELLS = 1 << 18
-# Above, a table of labels × labels takes more than 8 MB, and pairs are counted without it.
-MOST_TABLE_CLASSES = 1 << 10
 _MOST_CELLS = 1 << 29  # 4 GiB of counts; more is rejected, as it rarely fits beside the rest
 _BUFFER = CountBuffer()
-
-
-class BaseVotes:
-    """Base class of votes in memory and votes in a folder."""
-
-    n_samples: int
-    n_members: int
-    classes: Array
-    has_missing: bool
-    missing_rule: MissingRule = "ignore"
-    is_sequential: bool = False
-
-    @property
-    def leaves_out_missing(self) -> bool:
-        """Whether counts leave out the samples on which a vote is missing."""
-        return self.has_missing and self.missing_rule == "ignore"
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels in counts: a missing vote is a further label if it is wrong."""
-        return self.n_classes + (self.has_missing and not self.leaves_out_missing)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of distinct labels."""
-        return len(self.classes)
-
-    @property
-    def rows_per_block(self) -> int:
-        """Number of members in a block of rows of pairs; one if tables of labels are large."""
-        return 16 if self.n_classes <= MOST_TABLE_CLASSES else 1
-
-    def member_blocks(
-        self, first: int = 0, n_rows: int = 1, most_cells: int = _MOST_TABLE_CELLS
-    ) -> Iterator[slice]:
-        """Yield slices of members from ``first`` on, with small tables of counts for n_rows."""
-        step = max(1, most_cells // (n_rows * (self.n_classes + self.has_missing) ** 2))
-        for start in range(first, self.n_members, step):
-            yield slice(start, min(self.n_members, start + step))
-
-    def __repr__(self) -> str:
-        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
-        counts = ", ".join(format_count(size, noun) for noun, size in sizes.items())
-        return f"{type(self).__name__}({counts})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -550,16 +500,3 @@ class Votes(BaseVotes):
         packed.make_read_only()
         y = None if self.y is None else encode_column(self.classes[self.y][:, None], classes)
         return replace(self, packed=packed, classes=classes, y=y, has_missing=has_missing)
-
-
-def count_agreed(tables: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the samples with equal labels in tables of label pairs (…, classes, classes)."""
-    return np.trace(tables, axis1=-2, axis2=-1)
-
-
-def empty_count_tables(n_members: int, n_classes: int) -> NDArray[np.int64]:
-    """Return an uninitialised table of counts per member, with the cells along the first axes.
-
-    Sums over cells depend on this layout in their last bit, so all tables must have it.
-    """
-    return np.empty((n_classes, n_classes, n_members), dtype=np.int64).transpose(2, 0, 1)

@@ -10,7 +10,7 @@ _LEGEND = (
     "‡ and † mark methods that DOMEP is significantly better and worse than, by a two-tailed "
     "paired t-test at 5 % over the folds; W/T/L counts how often DOMEP wins, ties and loses.",
     "Ranks come from means to two decimals, as printed; equal ones share their ranks. Random, Best "
-    "and All (random members, the most accurate members, the whole ensemble) take no part in them.",
+    "and All (random members, the most accurate members, the full ensemble) take no part in them.",
 )
 _CSV_HEADINGS = (
     *("table", "row", "dataset", "reading", "learner", "established", "method", "n_folds"),

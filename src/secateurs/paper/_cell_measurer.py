@@ -210,7 +210,7 @@ def _authors_settings(cell: Cell) -> JsonObject:
 
 
 def _fit_timed(pruner: BasePruner, votes: Votes) -> tuple[list[int], JsonObject]:
-    """Return the selected members and the time of the fit."""
+    """Fit the pruner of a cell; return the selected members and the time."""
     fields: JsonObject = {"seconds": _least_seconds(lambda: pruner.fit(votes))}
     if isinstance(pruner, GroupedPruner):
         fields["path_seconds"] = _critical_path_seconds(pruner, votes, _least_seconds)
@@ -221,7 +221,7 @@ def _fit_timed(pruner: BasePruner, votes: Votes) -> tuple[list[int], JsonObject]
 def _critical_path_seconds(
     fitted: GroupedPruner, votes: Votes, measure: Callable[[Callable[[], object]], float]
 ) -> float:
-    """Return the time of the longest group and the second round, as if each group had a machine."""
+    """Measure the longest group and the second round, as if each group had its own machine."""
     groups = fitted.groups_
     if len(groups) == 1:
         return measure(lambda: fitted.fit(votes))

@@ -373,7 +373,7 @@ def _are_labels(values: Array) -> bool:
 
 
 def _is_count(value: object, expected: int) -> bool:
-    """Return whether a value is this integer; a masked array would be equal to anything."""
+    """Return whether a value in a model is this integer; a masked array is equal to anything."""
     return isinstance(value, (int, np.integer)) and bool(value == expected)
 
 

@@ -147,7 +147,7 @@ def attach_samples(predictions: Votes | Predictions, X: Samples) -> Votes | Pred
 def check_member_costs(
     cost: ArrayLike | Mapping[str, float] | None, ensemble: Ensemble
 ) -> FloatArray | None:
-    """Return the cost of each member in the order of the members; a dict has costs by name."""
+    """Check the parameter ``cost``, and return the costs in the order of the members."""
     if cost is None:
         return None
     if isinstance(cost, Mapping):

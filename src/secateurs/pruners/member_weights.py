@@ -53,7 +53,8 @@ def check_weights_option(weights: bool | None, refit: bool, is_sequential: bool)
         )
     if weights and is_sequential:
         raise InputError(
-            f"{{weights}} is not for the rounds of a boosted model: {CORRECTS}. Leave it out.",
+            f"{{weights}} does not apply to the rounds of a boosted model: {CORRECTS}. Leave it "
+            "out.",
             weights=True,
         )
     return False if refit else weights

@@ -62,13 +62,13 @@ def frontier(
 
     A panel is on the frontier if no panel with the same or a lower total cost has the same or a
     better score on the validation samples. With up to 16 members, or 20 if the table is small, all
-    panels are scored, so that the frontier is exact; by scores other than accuracy, balanced
-    accuracy, Brier score, squared error and R², with up to 10 or 12 members. With more members, it
-    is the best that greedy selection in several orders and swaps of members find; for accuracy, an
-    upper bound of the score of any panel is computed.
+    panels are scored, so that the frontier is exact. The limit is 10 or 12 members for
+    scores other than accuracy, balanced accuracy, Brier score, squared error and R². With more
+    members, panels are found by greedy selection in several orders and by swaps of members; for
+    accuracy, an upper bound of the score of any panel is computed.
 
-    The panels are selected on the validation samples, where their scores are too good. The scores
-    to compare are cross-validated: the whole search is repeated in each fold.
+    The panels are selected on the validation samples, where their scores are too good. Compare
+    panels by the cross-validated scores, for which the search is repeated in each fold.
 
     Parameters
     ----------

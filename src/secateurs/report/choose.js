@@ -88,7 +88,7 @@ function rightBySize(table, members) {
   const { votes, truth, weights, nClasses } = table;
   const nRows = truth.length;
   const tally = new Uint16Array(nRows * nClasses);
-  const winner = new Uint16Array(nRows).fill(nClasses); // no class as long as nobody votes
+  const winner = new Uint16Array(nRows).fill(nClasses); // no class until a member votes
   const most = new Uint16Array(nRows);
   let right = 0;
   return members.map((member) => {
