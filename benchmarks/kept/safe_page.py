@@ -19,7 +19,7 @@ _GUARDS = {
         *("As many of the first members", "In cross-validation, the first"),
         "In cross-validation, random",
     ),
-    "other scores": ("Scores that were not asked for",),
+    "other scores": ("Scores other than ", "Scores that were not asked for"),  # older records
     "tolerance on test data": ("On the test set",),
 }
 
@@ -57,7 +57,7 @@ _ALARMS = """
 ## Alarms by guard
 
 The number of prunings above with an alarm of each guard, and how many of these were not safe. A
-note is no warning: the cross-validated summary of the validation samples names scores of
+note is not a warning: the cross-validated summary of the validation samples names scores of
 probabilities that may be much worse (by the 95 % interval, AUC by more than two points or the Brier
 score by more than 10 %), or says that samples are too few to tell a change of a point. Notes were
 not counted for the former rule. The last row counts all prunings.

@@ -192,6 +192,7 @@ def test_the_page_is_the_same_by_way_of_its_data(desk):
     assert ended.json["bytes"] == len((desk / "page.html").read_bytes())
     assert "again.html exists" in refused(3, "report", "run.json", "-o", "again.html")
     assert "val.csv is not valid JSON" in refused(3, "report", "val.csv")
+    assert "again.html is not valid JSON" in refused(3, "report", "again.html")
 
 
 @pytest.mark.parametrize(

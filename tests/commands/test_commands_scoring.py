@@ -141,7 +141,7 @@ TOLERANCES |= {"neg_brier_score": 0.02, "roc_auc": 0.01}
 TOLERANCES |= {"neg_mean_squared_error": 0.05, "neg_mean_absolute_error": 0.02}
 
 
-@pytest.mark.filterwarnings("ignore:Scores that were not asked for")
+@pytest.mark.filterwarnings("ignore:Scores other than")
 def test_a_tolerance_is_of_the_score():
     found = {}
     for name, (table, y) in cases():

@@ -25,9 +25,10 @@ def report(out: Output, run: Path, output: Path | None, force: bool) -> None:
     require_file(run)
     from secateurs.report import load_run, write_report
 
+    data = load_run(run)
     page = run.with_suffix(".html") if output is None else output
     OutputFiles(report=page, force=force).check_paths(())
     with out.show_progress("writing the report"):
-        write_report(load_run(run), page, force=force)
+        write_report(data, page, force=force)
     out.print_note(f"wrote {page}")
     out.print_result({"wrote": [str(page)], "bytes": page.stat().st_size}, "")

@@ -125,12 +125,12 @@ def _half_width(figure: BeforeAfter) -> float:
 
 
 def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
-    """Return alarms for scores of probabilities that were not asked for and became much worse.
+    """Return alarms for scores of probabilities, other than ``scoring``, that became much worse.
 
     `prune` warns of them by the validation samples themselves, where kept members look better than
     they are; summaries have a line.
     """
-    asked = {scoring.label for scoring in problem.scorings}
+    asked = [scoring.label for scoring in problem.scorings]
     collapsed = []
     for label, figure in figures.items():
         if label in asked or not math.isfinite(figure.low):
@@ -149,8 +149,9 @@ def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list
     if not collapsed:
         return []
     return [
-        f"Scores that were not asked for are much worse after pruning: {format_list(collapsed)}. "
-        "Keep more members, leave out the budget, or pass a score of probabilities as scoring."
+        f"Scores other than {format_list(asked, ' and ')} are much worse after pruning: "
+        f"{format_list(collapsed)}. Keep more members, leave out the budget, or pass a score of "
+        "probabilities as scoring."
     ]
 
 
@@ -211,7 +212,7 @@ def describe_precision(
 
 
 def _open_risks(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
-    """Return scores of probabilities that were not asked for and may be much worse."""
+    """Return scores of probabilities, other than ``scoring``, that may be much worse."""
     asked = {scoring.label for scoring in problem.scorings}
     risks = []
     for label, figure in figures.items():
