@@ -247,10 +247,9 @@ def cross_validate_selections(
             selected = select_all(problem, known)
             curves = {name: SizeCurve(selected[name]) for name in selectors}
         for fold in plan.iter_folds():
-            if fold.problem is problem:
-                selected = {name: curve.selection for name, curve in curves.items()}
-            else:
-                selected = select_all(fold.problem, {})
+            is_same = fold.problem is problem
+            found = {name: curve.selection for name, curve in curves.items()} if is_same else {}
+            selected = select_all(fold.problem, found)
             curves = curves or {name: SizeCurve(selected[name]) for name in selectors}
             for name, curve in curves.items():
                 curve.fold_selections.append((fold.held_out, selected[name]))
