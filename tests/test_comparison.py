@@ -1,6 +1,7 @@
 """compare() and what it gives: honest figures, a leaderboard, a front, and models."""
 
 import math
+import threading
 
 import numpy as np
 import pandas as pd
@@ -320,6 +321,38 @@ def test_nothing_is_fitted_twice(kind, tested, n_fits):
     found.leaderboard()
     found.pruning(kind.__name__, 5)
     assert kind.fits == n_fits
+
+
+def test_threads_run_methods_side_by_side(forest):
+    meeting = threading.Barrier(2, timeout=60)
+
+    def first_members(votes, y, keep):
+        meeting.wait()
+        return range(keep)
+
+    methods = {"one": first_members, "two": first_members}
+    compared = compare(forest, X[CHOOSE], Y[CHOOSE], methods, keep=[3], n_jobs=2)
+    assert compared.curves["one"].selection.members_at(3) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc_ovr"])
+def test_the_number_of_threads_does_not_change_the_results(forest, scoring):
+    tables = [
+        compare(
+            forest,
+            X[CHOOSE],
+            Y[CHOOSE],
+            keep=[2, 5],
+            scoring=scoring,
+            n_jobs=n_jobs,
+            random_state=0,
+        )
+        for n_jobs in (None, 2)
+    ]
+    one, two = (table.leaderboard().drop(columns=["ms", "seconds", "pareto"]) for table in tables)
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+    for name, curve in tables[0].curves.items():
+        assert curve.selection.order == tables[1].curves[name].selection.order
 
 
 def test_progress_is_told_after_each_choice():

@@ -155,7 +155,8 @@ def compare(
         The cost of each member, in their order or by name, such as the price of a query. The
         leaderboard then has the total cost of the members, by which rows are Pareto-optimal.
     n_jobs : int, optional
-        Number of threads used to collect votes.
+        Number of threads that collect votes and run the methods. Methods of yours then run at the
+        same time. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Random state of the methods and of the cross-validation folds.
     callback : callable(done, total, best), optional

@@ -7,10 +7,12 @@ numbers of samples, so that folds add up exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.evaluation.evaluation_plan import EvaluationPlan, Fold
@@ -232,18 +234,23 @@ def cross_validate_selections(
         steps.step()
         return selection
 
+    def select_all(samples: Problem, known: Mapping[str, Selection]) -> dict[str, Selection]:
+        names = [name for name in selectors if name not in known]
+        # Threads suffice: kernels release the GIL. Each selection has its own random state.
+        selected = Parallel(n_jobs=problem.n_jobs, require="sharedmem")(
+            delayed(copy_context().run)(select, name, samples) for name in names
+        )
+        return {**known, **dict(zip(names, selected, strict=True))}
+
     with open_stage(title, max(1, total)) as steps:
         curves: dict[str, SizeCurve] = {}
         if not only_folds or not plan.has_folds:
-            curves = {
-                name: SizeCurve(known.get(name) or select(name, problem)) for name in selectors
-            }
+            selected = select_all(problem, known)
+            curves = {name: SizeCurve(selected[name]) for name in selectors}
         for fold in plan.iter_folds():
             is_same = fold.problem is problem
-            selected = {
-                name: curves[name].selection if is_same else select(name, fold.problem)
-                for name in selectors
-            }
+            found = {name: curve.selection for name, curve in curves.items()} if is_same else {}
+            selected = select_all(fold.problem, found)
             curves = curves or {name: SizeCurve(selected[name]) for name in selectors}
             for name, curve in curves.items():
                 curve.fold_selections.append((fold.held_out, selected[name]))

@@ -224,7 +224,7 @@ def prune(
     max_nodes : int, optional
         Instead of ``keep``: the maximum number of nodes of all trees together.
     n_jobs : int, optional
-        Number of threads used to collect votes.
+        Number of threads that collect votes and compare methods. Results do not depend on it.
     random_state : int, RandomState or None, default=None
         Random state of the method and of the cross-validation folds.
     executor : concurrent.futures.Executor or Dask Client, optional
