@@ -108,8 +108,8 @@ def _without_float_gaps(values: ArrayLike) -> ArrayLike:
         return values
     import pandas as pd
 
-    table: Array = np.ma.asanyarray(values)
-    present = table.compressed()
+    table: Any = np.ma.asanyarray(values)
+    present: Array = table.compressed()
     if table.dtype.kind == "O" and pd.api.types.infer_dtype(present, skipna=False) == "floating":
         present = present.astype(float)
     is_whole = present.dtype.kind == "f" and bool((present == np.floor(present)).all())
