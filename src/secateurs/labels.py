@@ -8,7 +8,7 @@ from secateurs.exceptions import InputError
 from secateurs.text_format import replace_surrogates
 from secateurs.typing import Array, FloatArray, IndexArray
 
-_EXACT_FLOATS = 2.0**53  # larger neighbouring integers are the same float
+EXACT_FLOATS = 2.0**53  # larger neighbouring integers are the same float
 _BLOCK_VALUES = 1 << 22  # values checked at a time: bounds the memory of copies to 32 MB of floats
 # Larger than the rounding errors of sums in a different order; smaller than any real difference.
 _TIE = 1e-12
@@ -51,14 +51,14 @@ def merge_classes(first: Array, second: Array) -> Array:
     if is_text(first) != is_text(second):
         text, numbers = (first, second) if is_text(first) else (second, first)
         raise InputError(
-            f"Labels are coded differently: some are text such as {text[0]!r}, others "
+            f"Labels are coded differently: some are text such as {str(text[0])!r}, others "
             f"numbers such as {numbers[0]}. Pass votes and true labels in the same coding."
         )
     check_surrogates(first)
     if np.array_equal(first, second) and first.dtype == second.dtype:
         return first
     merged = np.concatenate([first, second])
-    if merged.dtype.kind == "f" and (np.abs(merged) > _EXACT_FLOATS).any():
+    if merged.dtype.kind == "f" and (np.abs(merged) > EXACT_FLOATS).any():
         both_floats = first.dtype.kind == second.dtype.kind == "f"
         raise InputError(
             f"Votes and y hold whole numbers up to {np.abs(merged).max():.3g} as floats, which are "

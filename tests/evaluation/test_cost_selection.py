@@ -201,6 +201,23 @@ def test_without_a_total_the_cheapest_panel_within_the_tolerance_of_the_best_is_
     assert same.member_indices.tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_full_ensemble_that_is_kept_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=200)
+    right = rng.random((200, 7)) < 0.7  # equal and independent: each member helps
+    votes, cost = np.where(right, y[:, None], 1 - y[:, None]), [3, 1, 2, 1, 2, 1, 3]
+    result = frontier(votes, y=y, cost=cost, random_state=0)
+    for kept in (prune(votes, y=y, cost=cost, pruner="joint", random_state=0), result.at()):
+        # No panel is selected, so that the change is not that of the panels of each fold.
+        assert kept.by_cost.keeps_all == (result.table()["change"].max() < -0.005)
+        assert kept.by_cost.keeps_all
+        summary = kept.summary()
+        assert summary.loc[["members", "cost", "accuracy"], "change"].tolist() == [0, 0, 0]
+        assert "within the tolerance, which only the full ensemble meets" in kept.by_cost.remark
+        assert any("is within the tolerance of 0.005" in text for text in summary.attrs["remarks"])
+
+
 def test_the_default_tolerance_applies_without_a_total():
     votes = np.array([[0, 1, 0], [1, 1, 1]] * 10)
     kept = prune(votes, y=[0, 1] * 10, cost=[5, 1, 2], random_state=0)

@@ -140,6 +140,27 @@ def binary_case(n_samples=120):
     return y, 1 / (1 + np.exp(-(2 * y[:, None] - 1) * np.linspace(0.3, 1.5, N_MEMBERS) - noise))
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 2], [-3, 5, 2**53], [0.0, 1.0, 2.0]])
+def test_labels_with_gaps_keep_the_type_of_the_true_labels(labels):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(N_SAMPLES) % 3)
+    codes = np.where(rng.random((N_SAMPLES, N_MEMBERS)) < 0.7, y[:, None], 0)
+    mask = rng.random(codes.shape) < 0.2
+    labels = np.array(labels)
+    floats = np.where(mask, np.nan, labels[codes].astype(float))
+    for table in (floats, floats.astype(object), by_name(floats), polars_frame(floats)):
+        blend = prune(table, y=labels[y], pruner="re", keep=3).estimator
+        assert blend.classes_.dtype == labels.dtype
+        assert blend.predict(table).dtype == labels.dtype
+        assert set(blend.predict(table).tolist()) <= set(labels.tolist())
+
+
+def test_labels_as_text_and_numbers_are_not_mixed():
+    y = np.arange(6) % 2
+    with pytest.raises(InputError, match="some are text such as '0', others numbers such as 0"):
+        prune(np.stack([y, y], axis=1).astype(str), y=y, keep=1)
+
+
 def test_the_class_of_single_probabilities_is_stated():
     y, p = binary_case()
     frame = pd.DataFrame(p, columns=NAMES)

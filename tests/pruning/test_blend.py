@@ -200,6 +200,70 @@ def test_invalid_weights_are_rejected(weights):
         Blend(["a", "b"], weights, LABELS).predict([["ant", "bee"]])
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"classes": ["yes", "no"]},
+            r"'classes' is \['yes', 'no'\]. Expected: different labels, so",
+        ),
+        (
+            {"classes": None},
+            "'classes' is None. Expected: labels for classifiers, and none for val",
+        ),
+        ({"kind": "scores"}, "'kind' is 'scores'. Expected: one of labels, probabilities, values"),
+        ({"prior": [1.0]}, r"'prior' is \[1.0\]. Expected: a frequency for each class"),
+        ({"names": "ab"}, "'names' is 'ab'. Expected: different names, as a list"),
+        ({"unanswered": "guess"}, "'unanswered' is 'guess'. Expected: majority or missing"),
+    ],
+)
+def test_blends_written_by_hand_are_checked_like_json(changes, message):
+    blend = Blend(["a", "b"], classes=["no", "yes"], kind="probabilities").set_params(**changes)
+    with pytest.raises(InputError, match=f"^The parameters of the blend are invalid: {message}"):
+        blend.predict(np.full((2, 2, 2), 0.5))
+    with pytest.raises(InputError, match=message):
+        blend.to_json()
+
+
+def test_a_blend_that_json_cannot_hold_is_not_written():
+    with pytest.raises(InputError, match="weights is not valid"):
+        Blend(["a", "b"], [1, np.nan], [0, 1]).to_json()
+    votes = np.array([[0, 1], [1, 1], [0, 0], [1, 0]])
+    for name in ("", "x" * 5000, "a\ud800"):
+        with pytest.raises(InputError, match=r"Member 1 has the name .*\. Pass names of 1 to"):
+            prune({"a": votes[:, 0], name: votes[:, 1]}, y=votes[:, 0], keep=1)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["labels", "probabilities", "values"]))
+def test_a_list_has_an_array_for_each_member(seed, kind):
+    rng = np.random.default_rng(seed)
+    members = {
+        "labels": rng.integers(2, size=(4, 20)),
+        "probabilities": rng.dirichlet([1, 1], size=(4, 20)),
+        "values": rng.normal(size=(4, 20)),
+    }[kind]
+    classes = None if kind == "values" else [0, 1]
+    blend = Blend(["a", "b"], [1, 3], classes, kind=kind, member_indices=[3, 0], n_members=4)
+    expected = blend.predict(members.swapaxes(0, 1)).tolist()
+    assert blend.predict(list(members)).tolist() == expected
+    assert blend.predict([members[3], members[0]]).tolist() == expected
+    for n_arrays, n_values in ((4, 4), (4, 2), (2, 4), (2, 2)):
+        rows_or_members = [array[:n_values] for array in members[:n_arrays]]
+        with pytest.raises(InputError, match=rf"A list of {n_arrays} arrays of {n_values} values"):
+            blend.predict(rows_or_members)
+
+
+def test_tables_without_two_dimensions_are_rejected():
+    blend = Blend(["a", "b"], classes=[0, 1])
+    for table in (None, 3, "ab", [0, 1], np.zeros(4)):
+        with pytest.raises(
+            InputError, match=r"The table has shape \(.*\)\. Pass one row per sample"
+        ):
+            blend.predict(table)
+    with pytest.raises(InputError, match=r"holds 0\.1, which is not a label"):
+        blend.predict(pd.DataFrame({"a": [0.1, 0.9], "b": [0.3, 0.2]}))
+
+
 def test_blends_are_estimators_of_scikit_learn():
     blend = prune(SHARES, y=Y, classes=LABELS, names=NAMES, pruner="caruana", keep=3).estimator
     check_is_fitted(blend)

@@ -3,6 +3,7 @@
 from itertools import permutations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,6 +175,61 @@ def test_probabilities_are_asked_until_the_mean_is_decided():
     assert answers.tolist() == mean.argmax(axis=1).tolist()
     assert spent.mean() == pytest.approx(panel.expected_cost)
     assert panel.expected_members < 5
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.booleans())
+def test_tied_means_of_probabilities_have_the_answers_of_the_blend(seed, n_members, is_weighted):
+    rng = np.random.default_rng(seed)
+    # Sums of tenths tie often, but not as floats: 0.1 + 0.7 + 0.7 and 0.9 + 0.3 + 0.3.
+    tenths = rng.integers(0, 11, size=(100, n_members)) / 10
+    table = np.stack([1 - tenths, tenths], axis=2)
+    weights = rng.integers(1, 4, n_members) / 10 if is_weighted else None
+    names = [f"m{member}" for member in range(n_members)]
+    blend = Blend(names, weights, [0, 1], kind="probabilities")
+    panel = blend.sequential(table, cost=rng.random(n_members))
+    ask = [lambda rows, m=m: table[np.asarray(rows), m] for m in range(n_members)]
+    assert panel.predict(ask, np.arange(100)).tolist() == blend.predict(table).tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.05, 0.2]))
+def test_a_cascade_costs_what_was_counted_for_any_weights(seed, tolerance):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=40)
+    votes = np.where(rng.random((40, 4)) < 0.6, y[:, None], rng.integers(3, size=(40, 4)))
+    weights = rng.random(4) + 0.1
+    panel = sequential_panel(
+        list("abcd"), Votes.encode(votes, y), weights, [1, 2, 3, 4], "weight", tolerance
+    )
+    answers, spent = panel.predict(callables(votes), np.arange(40), return_cost=True)
+    full = np.array([full_vote(row, weights, 3) for row in votes])
+    assert spent.mean() == pytest.approx(panel.expected_cost)
+    assert np.mean(answers == y) - np.mean(full == y) == pytest.approx(panel.accuracy_change)
+
+
+def test_every_form_of_a_missing_answer_is_an_abstention():
+    panel = Blend(["a", "b"], classes=[0, 1], prior=[0.1, 0.9]).sequential([[0, 0], [1, 1]])
+    nothing = pd.Series([pd.NA, pd.NA, 0, 1], dtype="Int64")
+    for answers in (nothing, [None, np.nan, 0, 1], np.ma.array([0, 0, 0, 1], mask=[1, 1, 0, 0])):
+        ask = [lambda rows, answers=answers: answers[rows]] if hasattr(answers, "dtype") else None
+        ask = ask or [lambda rows, answers=answers: [answers[row] for row in rows]]
+        assert panel.predict(ask * 2, np.arange(4)).tolist() == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("row", [[np.inf, 0], [np.nan, 0.7], [-3, 4], [0.2, 0.2]])
+def test_answers_that_are_no_probabilities_are_rejected(row):
+    blend = Blend(["a", "b"], classes=[0, 1], kind="probabilities")
+    panel = blend.sequential([[[0.5, 0.5], [0.1, 0.9]]])
+    with pytest.raises(InputError, match=r"Member '[ab]' gives sample 0 the probabilities"):
+        panel.predict([lambda rows: [row] * len(rows)] * 2, np.arange(2))
+
+
+def test_sample_weights_decide_the_label_that_nobody_answers():
+    table = np.ma.array([[0, 1], [1, 1], [0, 0]], mask=[[0, 0], [0, 0], [1, 1]])
+    pruning = prune(table, y=[0, 1, 0], pruner="es", keep=2, sample_weight=[1, 5, 1])
+    ask = [lambda rows, m=m: table[np.asarray(rows), m] for m in range(2)]
+    answers = pruning.sequential().predict(ask, np.arange(3)).tolist()
+    assert answers == pruning.estimator.predict(table).tolist()
+    assert answers[2] == 1
 
 
 def test_members_are_called_only_for_undecided_samples():

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from secateurs.outputs.table_members import TableFormat
     from secateurs.typing import Array, PredictionKind
 
-_EXACT_FLOATS = 2**53  # above, floats cannot represent every integer
-
 
 @dataclass(frozen=True)
 class PredictionFile:
@@ -358,6 +356,8 @@ def _labels_as_numbers(values: Array) -> Array | None:
     import numpy as np
     import pandas as pd
 
+    from secateurs.labels import EXACT_FLOATS
+
     if values.dtype.kind in "biuf":
         return values
     texts = pd.Series(values.ravel(), dtype=object).map(str, na_action="ignore")
@@ -370,7 +370,7 @@ def _labels_as_numbers(values: Array) -> Array | None:
         if None in exact:
             return None
         numbers = np.array(exact)
-        if numbers.dtype.kind not in "iu" and max(map(abs, exact), default=0) > _EXACT_FLOATS:  # type: ignore[arg-type]
+        if numbers.dtype.kind not in "iu" and max(map(abs, exact), default=0) > EXACT_FLOATS:  # type: ignore[arg-type]
             return None
     decoded: Array = numbers[codes].reshape(values.shape)
     is_gap = (codes < 0).reshape(values.shape)

@@ -45,6 +45,8 @@ class CostSelection:
     is_exact: bool  # whether all panels were scored
     max_members: int | None = None  # that other limits allow; None without other limits
     is_tolerated: bool = False  # whether a tolerance decided the limit
+    # Whether only the full ensemble is within the tolerance, so that no panel is selected.
+    keeps_all: bool = False
 
     @property
     def cost(self) -> FloatArray:
@@ -60,7 +62,9 @@ class CostSelection:
     def remark(self) -> str:
         """Total cost of the members and how they were found, in words."""
         limit = "" if self.max_cost is None else f" of at most {self.max_cost:g}"
-        if self.is_tolerated:
+        if self.keeps_all:
+            how = "the lowest within the tolerance, which only the full ensemble meets"
+        elif self.is_tolerated:
             how = "the lowest within the tolerance"
         elif self.is_exact:
             how = "the best of all panels on the validation samples"
@@ -80,8 +84,11 @@ class CostSelection:
     def select_again(self, problem: Problem) -> Selection:
         """Return the best panel within the same cost on other samples."""
         keep = len(self.pruner.member_indices_)
-        search = replace(self.search, problem=problem)
-        members = list(panel_within(search.front(self.max_members), self.limit).members)
+        if self.keeps_all:
+            members = list(range(keep))
+        else:
+            front = replace(self.search, problem=problem).front(self.max_members)
+            members = list(panel_within(front, self.limit).members)
         weights = problem.optimised_weights(members)
         return Selection(
             np.array([keep]),
@@ -154,11 +161,11 @@ def select_by_cost(  # noqa: PLR0917
     max_members = _members_within_limits(search, max_cost, budget)
     affordable = limit_with_rounding(max_cost)
     front = [panel for panel in search.front(max_members) if panel.cost <= affordable]
-    panel, limit = front[-1], max_cost
+    panel, limit, keeps_all = front[-1], max_cost, False
     if budget.limits_score:
         limits = spread_costs([one.cost for one in front])
         sizes = BudgetSearch(problem, pruner, rng, search, limits, max_members)
-        panel = _cheapest_tolerated(sizes, front, budget, vote)
+        panel, keeps_all = _cheapest_tolerated(sizes, front, budget, vote)
         limit = panel.cost
     fitted = fitted_with_members(search, panel.members, fit)
     stored = replace(search, problem=problem.without_samples())
@@ -170,6 +177,7 @@ def select_by_cost(  # noqa: PLR0917
         search.is_exact,
         max_members,
         budget.limits_score,
+        keeps_all,
     )
 
 
@@ -198,16 +206,18 @@ def spread_costs(costs: Sequence[float]) -> list[float]:
 
 def _cheapest_tolerated(
     sizes: BudgetSearch, front: Sequence[Panel], budget: Budget, vote: str
-) -> Panel:
-    """Return the panel of the lowest total cost within all tolerances, or all members."""
+) -> tuple[Panel, bool]:
+    """Return the panel of the lowest total cost within all tolerances, or all members.
+
+    The second value is whether only the full ensemble is within the tolerances.
+    """
     index = sizes._tolerated_size(budget, vote).size - 1
     if index < len(sizes.limits):
-        return panel_within(front, sizes.limits[index])
+        return panel_within(front, sizes.limits[index]), False
     _, scores = sizes.held_out_scores(vote, budget)
     scoring = next(one for one in sizes.problem.scorings if one.key in scores)
-    return affordable_full_panel(
-        sizes.search, budget, scoring, scores[scoring.key], sizes.max_members
-    )
+    held_out = scores[scoring.key]
+    return affordable_full_panel(sizes.search, budget, scoring, held_out, sizes.max_members), True
 
 
 def affordable_full_panel(

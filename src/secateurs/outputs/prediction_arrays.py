@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
-from secateurs.labels import as_labels, is_text
+from secateurs.labels import EXACT_FLOATS, as_labels, is_text
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
@@ -97,7 +97,27 @@ def as_prediction_array(
         _reject_stray_columns(values, members)
     if kind == "probabilities":
         return _read_single_probabilities(values, table_format, members, known)
+    if kind == "labels":
+        values = _without_float_gaps(values)
     return PredictionArray(values, kind, None, members)
+
+
+def _without_float_gaps(values: ArrayLike) -> ArrayLike:
+    """Return integer labels as integers if they are floats only because some are missing."""
+    if not np.ma.is_masked(values):
+        return values
+    import pandas as pd
+
+    table: Any = np.ma.asanyarray(values)
+    present: Array = table.compressed()
+    if table.dtype.kind == "O" and pd.api.types.infer_dtype(present, skipna=False) == "floating":
+        present = present.astype(float)
+    is_whole = present.dtype.kind == "f" and bool((present == np.floor(present)).all())
+    if not is_whole or np.abs(present).max(initial=0) > EXACT_FLOATS:
+        return values
+    labels: Array = np.zeros(table.shape, dtype=np.int64)
+    labels[~np.ma.getmaskarray(table)] = present
+    return np.ma.array(labels, mask=np.ma.getmaskarray(table))
 
 
 def _array_shape(values: ArrayLike) -> tuple[int, ...]:
@@ -171,7 +191,7 @@ def _reject_stray_columns(values: ArrayLike, members: TableMembers) -> None:
         is_shares and has_fractions(column)
         for is_shares, column in zip(are_shares, table.T, strict=True)
     )
-    if 2 * n_shares > len(are_shares):
+    if 2 * n_shares > len(are_shares) and not all(are_shares):
         stray = members.describe(are_shares.index(False))
         raise InputError(
             f"Column {stray} does not have numbers from 0 to 1 as the other columns do. Leave it "

@@ -12,13 +12,20 @@ from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.outputs.input_checks import text_column_names
-from secateurs.text_format import shorten_list
+from secateurs.text_format import replace_surrogates, shorten_list
 from secateurs.typing import Array, PredictionKind
 
 # The columns of each member, by the text of their class; None if a member has a single column.
 ColumnGroups: TypeAlias = dict[str, dict[str | None, str]]
 _PROBABILITY_COLUMNS = "{model}:{class}"  # recognised without a pattern
+_MAX_NAME = 1 << 12  # characters
 _PLACEHOLDERS = {"{model}": "(?P<model>.+)", "{class}": "(?P<label>.+)"}
+
+
+def is_member_name(name: object) -> bool:
+    """Return whether a name can be written to a file and read again."""
+    is_text = isinstance(name, str) and 0 < len(name) <= _MAX_NAME
+    return is_text and replace_surrogates(name) == name  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,12 @@ class TableMembers:
                 f"{{names}} has {len(set(texts))} different names for {n_members} members. Pass "
                 "one name for each member.",
                 names=...,
+            )
+        if not all(map(is_member_name, texts)):
+            member = [is_member_name(text) for text in texts].index(False)
+            raise InputError(
+                f"Member {member} has the name {texts[member][:40]!r}. Pass names of 1 to "
+                f"{_MAX_NAME} characters without lone surrogates.",
             )
         return replace(self, names=texts)
 
@@ -241,11 +254,16 @@ def _split_list(table: object, n_labels: int | None) -> dict[str, Any] | None:
     if len(arrays) < len(table) or n_labels not in map(len, arrays):
         return None
     if len(arrays) == n_labels:
-        raise InputError(
-            f"A list of {n_labels} arrays of {n_labels} values may hold samples or members. Pass a "
-            "dict of name to array, or numpy.stack(arrays, axis=1)."
-        )
+        raise ambiguous_list_error(n_labels, n_labels)
     return {f"member {index}": values for index, values in enumerate(arrays)}
+
+
+def ambiguous_list_error(n_arrays: int, n_values: int) -> InputError:
+    """Return the error for a list whose arrays may hold samples or members."""
+    return InputError(
+        f"A list of {n_arrays} arrays of {n_values} values may hold samples or members. Pass a "
+        "dict of name to array, or numpy.stack(arrays, axis=1)."
+    )
 
 
 def _stack_members(members: Mapping[str, Any]) -> tuple[Array, list[object] | None]:

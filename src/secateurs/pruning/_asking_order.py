@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from secateurs.exceptions import InputError
+from secateurs.labels import argmax_with_ties
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._sequential_kernels import count_undecided, find_best_order
 from secateurs.search import TIE
@@ -26,8 +27,10 @@ def vote_leads(state: FloatArray, margin: float) -> tuple[IndexArray, FloatArray
 
     A lead of whole numbers over a higher class counts half a vote more, because a tie is won: it
     is then decided if the lead is at least the remaining weight. Without votes, there is no lead.
+    Sums of probabilities tie within rounding errors, as in `Blend.predict`.
     """
-    winners = state.argmax(axis=1)
+    totals = state.sum(axis=1, keepdims=True)
+    winners = argmax_with_ties(state / np.where(totals > 0, totals, 1))
     leads = state[np.arange(len(state)), winners][:, None] - state
     is_higher = np.arange(state.shape[1]) > winners[:, None]
     leads = leads + np.where(is_higher, 0.5, 0.0) if margin == 0 else leads - margin
@@ -38,7 +41,10 @@ def vote_leads(state: FloatArray, margin: float) -> tuple[IndexArray, FloatArray
 def is_stopped(lead: FloatArray, remaining: float, confidence: float) -> BoolArray:
     """Return which samples are decided: the remaining weight cannot change the winner."""
     is_decided: BoolArray = lead > remaining
-    return is_decided | (lead >= confidence * remaining) if confidence < 1 else is_decided
+    if confidence == 1 or remaining == 0:
+        return is_decided
+    # A confidence is one of these ratios: comparing products could differ by a rounding error.
+    return is_decided | (lead / remaining >= confidence)
 
 
 def resolve_order(  # noqa: PLR0917

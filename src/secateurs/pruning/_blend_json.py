@@ -11,7 +11,7 @@ import numpy as np
 
 from secateurs.exceptions import InputError
 from secateurs.outputs.label_coding import MOST_CLASSES
-from secateurs.outputs.table_members import compile_pattern
+from secateurs.outputs.table_members import compile_pattern, is_member_name
 from secateurs.text_format import replace_surrogates, to_json_value
 from secateurs.typing import JsonObject
 from secateurs.units import format_bytes
@@ -23,7 +23,6 @@ FORMAT = "secateurs.Blend"
 _VERSION = 1
 _MAX_BYTES = 16 << 20
 _MAX_MEMBERS = 1 << 20
-_MAX_TEXT = 1 << 12  # characters of a name or label
 _KINDS = ("labels", "probabilities", "values")
 
 _Check: TypeAlias = Callable[[Any], bool]
@@ -31,6 +30,7 @@ _Check: TypeAlias = Callable[[Any], bool]
 
 def blend_to_text(blend: Blend, provenance: JsonObject | None) -> str:
     """Return a blend as JSON text."""
+    check_parameters(blend)
     record = {"format": FORMAT, "version": _VERSION, **blend.get_params(deep=False)}
     record = to_json_value(record | ({"provenance": provenance} if provenance else {}))
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -58,17 +58,30 @@ def blend_from_text(text: str | bytes) -> JsonObject:
             f"{_VERSION} is known. Install a newer version of secateurs."
         )
     record = {key: value for key, value in record.items() if key not in ("format", "version")}
-    _check_record(record)
+    _check_record(record, "The JSON text of the blend is invalid")
     del record["provenance"]
     return _with_arrays(record)
 
 
-def _check_record(record: JsonObject) -> None:
+def check_parameters(blend: Blend) -> None:
+    """Raise an error for parameters that `blend_from_text` does not accept, except weights."""
+    parameters = to_json_value(blend.get_params(deep=False) | {"weights": None})
+    _check_record(parameters, "The parameters of the blend are invalid")
+
+
+def _check_record(record: JsonObject, fault: str) -> None:
     """Raise an error for a key or value that `blend_to_text` does not write."""
+    try:
+        _check_values(record)
+    except ValueError as error:
+        raise InputError(f"{fault}: {error}") from None
+
+
+def _check_values(record: JsonObject) -> None:
     record.setdefault("provenance", {})
     if unknown := sorted(set(record) ^ set(_CHECKS)):
         fault = "unknown" if unknown[0] in record else "missing"
-        raise InputError(f"The JSON text of the blend is invalid: {unknown[0][:40]!r} is {fault}.")
+        raise ValueError(f"{unknown[0][:40]!r} is {fault}.")
     for key, (is_valid, expected) in _CHECKS.items():
         if not is_valid(record[key]):
             raise _value_error(key, record[key], expected)
@@ -79,7 +92,7 @@ def _check_record(record: JsonObject) -> None:
     if record["weights"] is not None and not sum(record["weights"]) > 0:
         raise _value_error("weights", record["weights"], "weights that are not all zero")
     if (classes is None) != (record["kind"] == "values"):
-        raise _value_error("classes", classes, "labels for classifiers, and null for values")
+        raise _value_error("classes", classes, "labels for classifiers, and none for values")
     _check_prior(record["prior"], classes)
     if record["positive"] is not None and record["positive"] not in (classes or ()):
         raise _value_error("positive", record["positive"], "one of the classes")
@@ -103,12 +116,10 @@ def _check_prior(prior: Any, classes: Sequence[object] | None) -> None:
         raise _value_error("prior", prior, "frequencies with a sum of 1")
 
 
-def _value_error(key: str, value: object, expected: str) -> InputError:
+def _value_error(key: str, value: object, expected: str) -> ValueError:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:59]}…"
-    return InputError(
-        f"The JSON text of the blend is invalid: {key!r} is {shown}. Expected: {expected}."
-    )
+    return ValueError(f"{key!r} is {shown}. Expected: {expected}.")
 
 
 def _with_arrays(record: JsonObject) -> JsonObject:
@@ -141,11 +152,6 @@ def _is_index(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
-def _is_text(value: object) -> bool:
-    is_text = isinstance(value, str) and 0 < len(value) <= _MAX_TEXT
-    return is_text and replace_surrogates(value) == value  # type: ignore[arg-type]
-
-
 def _is_label(value: object) -> bool:
     return (
         replace_surrogates(value) == value
@@ -159,7 +165,7 @@ def _is_list(value: object, is_item: _Check, most: int = _MAX_MEMBERS) -> bool:
 
 
 def _are_names(value: Any) -> bool:
-    return _is_list(value, _is_text) and len(set(value)) == len(value)
+    return _is_list(value, is_member_name) and len(set(value)) == len(value)
 
 
 def _are_classes(value: Any) -> bool:
@@ -187,7 +193,7 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
         _is_none_or(_is_label),
         "a label, or null",
     ),
-    "columns": (_is_none_or(_is_text), "a pattern of column names, or null"),
+    "columns": (_is_none_or(is_member_name), "a pattern of column names, or null"),
     "prior": (
         _is_none_or(lambda value: _is_number(value) or _is_list(value, _is_number)),
         "frequencies of the classes, or a number for values",

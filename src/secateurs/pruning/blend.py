@@ -22,11 +22,10 @@ from secateurs.outputs.input_checks import (
 )
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
-from secateurs.outputs.table_members import TableFormat
+from secateurs.outputs.table_members import TableFormat, ambiguous_list_error
 from secateurs.problem import costs_by_name
-from secateurs.pruners.parameters import check_option
 from secateurs.pruning._asking_order import Order
-from secateurs.pruning._blend_json import blend_from_text, blend_to_text
+from secateurs.pruning._blend_json import blend_from_text, blend_to_text, check_parameters
 from secateurs.pruning.sequential import PanelAnswers, SequentialPanel
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import (
@@ -40,8 +39,6 @@ from secateurs.typing import (
 
 if TYPE_CHECKING:
     from secateurs.problem import Problem
-
-UNANSWERED = ("majority", "missing")
 
 
 def _is_classifier(blend: Blend) -> bool:
@@ -360,6 +357,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         -------
         str
         """
+        self._checked_weights()
         return blend_to_text(self, provenance)
 
     @classmethod
@@ -382,7 +380,6 @@ class Blend(BaseEstimator):  # type: ignore[misc]
 
         The mean has one column per class, or a single column in regression.
         """
-        check_option("unanswered", self.unanswered, UNANSWERED)
         array = self._own_members(self._read_table(table))
         values, is_missing = self._as_numbers(array)
         weights = whole_number_weights(self._checked_weights())
@@ -426,7 +423,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         )
 
     def _read_table(self, table: Any) -> PredictionArray:
-        array = as_prediction_array(table, self.table_format)
+        check_parameters(self)
+        array = as_prediction_array(table, self.table_format, self._n_samples_of_list(table))
         if array.kind != self.kind:
             raise InputError(
                 f"The table has {array.kind}, but the members of this blend predict {self.kind}. "
@@ -434,10 +432,26 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             )
         return array
 
+    def _n_samples_of_list(self, table: Any) -> int | None:
+        """Return the number of samples of a list with an array for each member; else None."""
+        counts = (len(self.names), self.n_members)
+        if not isinstance(table, (list, tuple)) or len(table) not in counts:
+            return None
+        if not all(hasattr(part, "__array__") and np.ndim(part) > 0 for part in table):
+            return None
+        if len(table[0]) in counts:
+            raise ambiguous_list_error(len(table), len(table[0]))
+        return len(table[0])
+
     def _own_members(self, array: PredictionArray) -> Array:
         """Return the predictions of the members of this blend, in the order of their names."""
         values: Array = np.ma.asanyarray(array.values)
-        n_columns = values.shape[1] if values.ndim > 1 else 0
+        if values.ndim < 2:
+            raise InputError(
+                f"The table has shape {values.shape}. Pass one row per sample and one column per "
+                "member."
+            )
+        n_columns = values.shape[1]
         if array.names is not None and array.names.tolist() == list(self.names):
             return values
         if n_columns == self.n_members:

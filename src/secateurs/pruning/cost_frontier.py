@@ -179,9 +179,10 @@ class Frontier:
         if self.max_group_loss is not None:
             allowed = self._within_group_loss(allowed)
             panel = self.panels[allowed[-1]]
+        keeps_all = False
         if budget.tolerance is not None:
-            panel = self._cheapest_tolerated(allowed, budget)
-        return self._pruning(panel, budget)
+            panel, keeps_all = self._cheapest_tolerated(allowed, budget)
+        return self._pruning(panel, budget, keeps_all)
 
     def _within_group_loss(self, indices: Sequence[int]) -> list[int]:
         assert self.max_group_loss is not None
@@ -195,8 +196,11 @@ class Frontier:
             )
         return within
 
-    def _cheapest_tolerated(self, indices: Sequence[int], budget: Budget) -> Panel:
-        """Return the cheapest panel within the tolerance of the best panel or all members."""
+    def _cheapest_tolerated(self, indices: Sequence[int], budget: Budget) -> tuple[Panel, bool]:
+        """Return the cheapest panel within the tolerance of the best panel or all members.
+
+        The second value is whether only the full ensemble is within the tolerance.
+        """
         scoring, tolerance = self.problem.scoring, budget.tolerance
         assert tolerance is not None
         assert not isinstance(tolerance, Mapping)
@@ -205,10 +209,10 @@ class Frontier:
         found = smallest_tolerated_size(np.arange(len(scores)), limits, 0.0, relative_to="best")
         assert found is not None  # the best panel itself is within any tolerance
         if found.size < len(indices):
-            return self.panels[indices[found.size]]
-        return affordable_full_panel(self.search, budget, scoring, scores)
+            return self.panels[indices[found.size]], False
+        return affordable_full_panel(self.search, budget, scoring, scores), True
 
-    def _pruning(self, panel: Panel, budget: Budget) -> Pruning:
+    def _pruning(self, panel: Panel, budget: Budget, keeps_all: bool) -> Pruning:
         problem = self.problem
         fit = partial(fit_pruner, sample_weight=problem.sample_weight)
         fitted = fitted_with_members(self.search, panel.members, fit)
@@ -222,6 +226,7 @@ class Frontier:
             panel.cost if is_tolerated else limit,
             self.is_exact,
             is_tolerated=is_tolerated,
+            keeps_all=keeps_all,
         )
         return Pruning.of(problem, fitted, by_cost=selected, tolerance=budget.tolerance)
 

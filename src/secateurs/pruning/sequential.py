@@ -15,7 +15,9 @@ from secateurs.exceptions import InputError
 from secateurs.measures.group_predictions import member_prediction
 from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.fixed_point import whole_number_weights
+from secateurs.outputs.prediction_arrays import as_prediction_array
 from secateurs.outputs.predictions import Predictions
+from secateurs.outputs.table_members import TableFormat, mask_missing
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
 from secateurs.pruners.parameters import is_number
@@ -108,7 +110,7 @@ class SequentialPanel:
         """
         n_samples = _num_samples(X)
         state, spent = np.zeros((n_samples, len(self.classes_))), np.zeros(n_samples)
-        undecided, remaining = np.arange(n_samples), float(self.weights.sum())
+        undecided, remaining = np.arange(n_samples), self.remaining_weights
         for position, ask in enumerate(self._ordered(members)):
             if not len(undecided):
                 break
@@ -116,9 +118,8 @@ class SequentialPanel:
             shares = self._answer_shares(self.names[position], answers, len(undecided))
             state[undecided] += self.weights[position] * shares
             spent[undecided] += self.cost[position]
-            remaining -= self.weights[position]
             lead = vote_leads(state[undecided], self.margin)[1]
-            undecided = undecided[~is_stopped(lead, remaining, self.confidence)]
+            undecided = undecided[~is_stopped(lead, remaining[position], self.confidence)]
         labels = self.classes_[vote_leads(state, self.margin)[0]]
         is_unanswered = ~state.any(axis=1)
         if self.fallback < 0:
@@ -127,6 +128,13 @@ class SequentialPanel:
         else:
             labels[is_unanswered] = self.classes_[self.fallback]
         return (labels, spent) if return_cost else labels
+
+    @property
+    def remaining_weights(self) -> FloatArray:
+        """The total weight of the members that are asked after each member."""
+        remaining: FloatArray = self.weights.sum() - np.cumsum(self.weights)
+        remaining[-1] = 0.0
+        return remaining
 
     def _ordered(self, members: Mapping[str, AskMember] | Sequence[AskMember]) -> list[AskMember]:
         if isinstance(members, Mapping):
@@ -169,15 +177,17 @@ class SequentialPanel:
                 f"{'probabilities' if self.is_soft else 'labels'}."
             )
         if self.is_soft:
-            return np.nan_to_num(np.ma.filled(table.astype(float), np.nan))
+            classes = TableFormat(classes=self.classes_, kind="probabilities")
+            array = as_prediction_array({name: table}, classes)
+            return np.ma.filled(array.values, 0.0)[:, 0].astype(float)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         shares = np.zeros((n_samples, n_classes))
-        for sample, label in enumerate(table.tolist()):
-            if label is None or (isinstance(label, float) and np.isnan(label)):
-                continue
+        labels: Any = np.ma.asanyarray(mask_missing(table))
+        for sample in np.flatnonzero(~np.ma.getmaskarray(labels)):
+            label = labels[sample]
             if label not in codes:
-                labels = format_list([repr(one) for one in codes], " and ")
-                raise InputError(f"{name} returned {label!r}, which is not one of {labels}.")
+                known = format_list([repr(one) for one in codes], " and ")
+                raise InputError(f"{name} returned {label!r}, which is not one of {known}.")
             shares[sample, codes[label]] = 1.0
         return shares
 
@@ -230,7 +240,7 @@ def sequential_panel(  # noqa: PLR0917
         outputs.classes,
         isinstance(outputs, Predictions),
         outputs.y,
-        0 if outputs.y is None else int(np.bincount(outputs.y).argmax()),
+        0 if outputs.y is None else int(np.bincount(outputs.y, sample_weight).argmax()),
         sample_weight,
     )
     return answers.ask_in_turn(names, weights, cost, order, tolerance)
@@ -335,7 +345,7 @@ class _Replay:
     ) -> None:
         self._panel, self._truth, self._weight = panel, truth, weight
         states = np.cumsum(votes, axis=0).transpose(0, 2, 1)  # (members, samples, classes)
-        remaining = panel.weights.sum() - np.cumsum(panel.weights)
+        remaining = panel.remaining_weights
         pairs = [vote_leads(state, panel.margin) for state in states]
         answered = [state.any(axis=1) for state in states]
         self._winners = np.array(
