@@ -131,6 +131,25 @@ def test_races_that_are_all_linear_cannot_exclude_a_tiny_minority():
     assert claims["super-linear"].statistic.low == 0
 
 
+def test_many_races_are_not_super_linear_by_chance():
+    # A speed-up of 2.1 exceeds two workers by a margin that one race shows, but one of 48 does not.
+    plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,), methods=("domep",))
+    (alone, _) = speedup_races(plan, frame_of(plan, lambda cell: race(cell, 2.1)))
+    assert alone.speedup_with_interval()[1] > 2
+    one = plan_of("figure-speedup", [alone.source], keep=(0.1,), variants=("2-workers",),
+                  methods=("domep",))  # fmt: skip
+    found = judged([one], frame_of(one, lambda cell: race(cell, 2.1)))["super-linear"]
+    assert found.numbers["super_linear"] == ["Liver, 10 of 100, 2"]
+    rows = [row_of(f"Set {n}") for n in range(47)] + [alone.source]
+    many = claims_of(
+        "figure-speedup",
+        lambda cell: race(cell, 2.1 if cell.dataset == "liver" else 1.5),
+        rows=rows, keep=(0.1,), methods=("domep",), variants=("2-workers",),
+    )["super-linear"]  # fmt: skip
+    assert many.numbers == {"races": 48, "super_linear": []}
+    assert many.verdict == "cannot be told"
+
+
 def test_pep_races_against_its_distributed_version():
     plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,))
     races = speedup_races(plan, frame_of(plan, race))
