@@ -129,6 +129,21 @@ def test_races_that_are_all_linear_cannot_exclude_a_tiny_minority():
     claims = claims_of("figure-speedup", lambda cell: race(cell, 1.5), rows=rows_with_spread())
     assert claims["super-linear"].verdict == "cannot be told"
     assert claims["super-linear"].statistic.low == 0
+    told = claims["super-linear"].told
+    assert "0 of 12 races of DOMEP, 0 of 12 races of EPFD(PEP)" in told
+
+
+def test_super_linear_races_are_counted_by_method_and_also_by_cpu_time():
+    # By CPU time the races of `race` are twice as fast, so those of PEP have a speed-up of 4.
+    def measure(cell):
+        return race(cell, 2.0 if cell.method == "pep" else 0.9) | {"n_cores": 2}
+
+    told = claims_of("figure-speedup", measure, rows=rows_with_spread())["super-linear"].told
+    assert told.endswith(
+        "By CPU time with one machine per group, also with more workers than cores: "
+        "0 of 12 races of DOMEP, 12 of 12 races of EPFD(PEP)."
+    )
+    assert "0 of 6 races of DOMEP, 0 of 6 races of EPFD(PEP)" in told
 
 
 def test_many_races_are_not_super_linear_by_chance():

@@ -30,7 +30,7 @@ from secateurs.paper.claims import (
     judges_claim,
 )
 from secateurs.statistics import binomial_test, paired_difference
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, format_list
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -246,14 +246,14 @@ def judge_super_linear(races: Sequence[SpeedupRace]) -> Finding:
     counted = [race for race in races if race.has_core_per_worker]
     if not counted:
         return Finding(None, UNMEASURED, {})
-    level = 1 - ALPHA / len(counted)
-    found = [race for race in counted if race.speedup_with_interval(level=level)[1] > race.n_workers]
+    found = _super_linear_races(counted)
     share = binomial_test(len(found), len(counted))
     best = max(counted, key=lambda race: race.measured_speedup / race.n_workers)
     told = (
-        f"{len(found)} of {len(counted)} races. Relative to the number of workers, the highest "
+        f"{_count_by_method(found, counted)}. Relative to the number of workers, the highest "
         f"speed-up is {best.measured_speedup:.2f} on {best.n_workers} workers "
-        f"({best.setting_name})."
+        f"({best.setting_name}). By CPU time with one machine per group, also with more workers "
+        f"than cores: {_count_by_method(_super_linear_races(races, possible=True), races)}."
     )
     numbers = {
         "races": len(counted),
@@ -261,6 +261,25 @@ def judge_super_linear(races: Sequence[SpeedupRace]) -> Finding:
     }
     statistic = Statistic("share of races", share.share, share.low, share.high)
     return Finding(statistic, told, numbers)
+
+
+def _super_linear_races(races: Sequence[SpeedupRace], possible: bool = False) -> list[SpeedupRace]:
+    """Return the races whose intervals, which hold together, are above the number of workers."""
+    level = 1 - ALPHA / max(len(races), 1)
+    return [r for r in races if r.speedup_with_interval(possible, level)[1] > r.n_workers]
+
+
+def _count_by_method(found: Sequence[SpeedupRace], races: Sequence[SpeedupRace]) -> str:
+    """Return how many races were found, for DOMEP and for the distributed version of PEP."""
+    counts = []
+    for method in dict.fromkeys(race.method for race in races):
+        mine, total = (sum(race.method == method for race in part) for part in (found, races))
+        counts.append(f"{mine} of {format_count(total, 'race')} of {_distributed_name(method)}")
+    return format_list(counts)
+
+
+def _distributed_name(method: str) -> str:
+    return "DOMEP" if method == "domep" else f"EPFD({method_label(method)})"
 
 
 def _is_small(race: SpeedupRace) -> bool:
