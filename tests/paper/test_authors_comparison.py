@@ -50,7 +50,7 @@ def element_contrastive_pruning_via_validation(name, n, k, y, columns, rho=0.5):
     if name == "KP":
         from secateurs import Votes
         from secateurs.paper._authors_rules import select_kp
-        return select_kp(Votes.encode(votes, y), k), None
+        return select_kp(Votes.encode(votes, y), k, rho, np.random), None
     if name == "PEP":
         raise TypeError("no committee")
     return list(range(k)), None

@@ -7,7 +7,7 @@ import pytest
 from made_up_results import claims_of, combinations, frame_of, pictures_of, plan_of, row_of, small
 from scipy import stats
 
-from secateurs.paper._figure_objective import objective_correlations
+from secateurs.paper._figure_objective import judge_objective, objective_correlations
 
 
 def test_correlation_within_one_fold_is_pearsons():
@@ -111,6 +111,14 @@ def test_a_combination_counts_as_often_as_its_members_are_drawn():
     ]
     expected = np.corrcoef(np.array(repeated)[:, [0, 1]].T)[0, 1]
     assert found.drawn_correlations(1, 2, Drawn()) == pytest.approx(np.full((2, 1), expected))
+
+
+def test_sizes_of_combinations_share_their_members_in_every_draw():
+    # The same points under another size add no information, so the interval must stay the same.
+    plan = plan_of("figure-objective", ["Iono", "Liver", "Sonar"], keep=(3,))
+    once = objective_correlations(plan, frame_of(plan, lambda cell: combinations(cell, 0.5, 0.05)))
+    alone, twice = (judge_objective(items).statistic for items in (once, [*once, *once]))
+    assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high))
 
 
 def test_titles_name_the_reading_once():

@@ -129,6 +129,40 @@ def test_races_that_are_all_linear_cannot_exclude_a_tiny_minority():
     claims = claims_of("figure-speedup", lambda cell: race(cell, 1.5), rows=rows_with_spread())
     assert claims["super-linear"].verdict == "cannot be told"
     assert claims["super-linear"].statistic.low == 0
+    told = claims["super-linear"].told
+    assert "0 of 12 races of DOMEP, 0 of 12 races of EPFD(PEP)" in told
+
+
+def test_super_linear_races_are_counted_by_method_and_also_by_cpu_time():
+    # By CPU time the races of `race` are twice as fast, so those of PEP have a speed-up of 4.
+    def measure(cell):
+        return race(cell, 2.0 if cell.method == "pep" else 0.9) | {"n_cores": 2}
+
+    told = claims_of("figure-speedup", measure, rows=rows_with_spread())["super-linear"].told
+    assert told.endswith(
+        "By CPU time with one machine per group, also with more workers than cores: "
+        "0 of 12 races of DOMEP, 12 of 12 races of EPFD(PEP)."
+    )
+    assert "0 of 6 races of DOMEP, 0 of 6 races of EPFD(PEP)" in told
+
+
+def test_many_races_are_not_super_linear_by_chance():
+    # A speed-up of 2.1 exceeds two workers by a margin that one race shows, but one of 48 does not.
+    plan = plan_of("figure-speedup", [row_of("Liver", "svm-rbf")], keep=(0.1,), methods=("domep",))
+    (alone, _) = speedup_races(plan, frame_of(plan, lambda cell: race(cell, 2.1)))
+    assert alone.speedup_with_interval()[1] > 2
+    one = plan_of("figure-speedup", [alone.source], keep=(0.1,), variants=("2-workers",),
+                  methods=("domep",))  # fmt: skip
+    found = judged([one], frame_of(one, lambda cell: race(cell, 2.1)))["super-linear"]
+    assert found.numbers["super_linear"] == ["Liver, 10 of 100, 2"]
+    rows = [row_of(f"Set {n}") for n in range(47)] + [alone.source]
+    many = claims_of(
+        "figure-speedup",
+        lambda cell: race(cell, 2.1 if cell.dataset == "liver" else 1.5),
+        rows=rows, keep=(0.1,), methods=("domep",), variants=("2-workers",),
+    )["super-linear"]  # fmt: skip
+    assert many.numbers == {"races": 48, "super_linear": []}
+    assert many.verdict == "cannot be told"
 
 
 def test_pep_races_against_its_distributed_version():

@@ -29,7 +29,15 @@ from secateurs.benchmarking.table_text import Grid, Sheet, csv_text, format_numb
 from secateurs.exceptions import InputError
 from secateurs.objectives import TDAS
 from secateurs.outputs.votes import Votes
-from secateurs.paper._authors_rules import select_kp, select_oep
+from secateurs.paper._authors_rules import (
+    Rule,
+    select_drep,
+    select_kp,
+    select_oep,
+    select_oo,
+    select_pep,
+    select_sep,
+)
 from secateurs.paper._printed_tables import method_label
 from secateurs.pruners import COMEP, make_pruner
 from secateurs.search import tied_best
@@ -40,8 +48,6 @@ Select: TypeAlias = Callable[[Votes], list[int]]
 
 _RUNNER = Path(__file__).with_name("_authors_runner.py")
 _BASELINES = ("kl", "kp", "oo", "re", "drep", "sep", "oep", "pep")
-# SEP and PEP draw at random in their own ways, so only sizes and errors can be compared.
-_RANDOM = ("sep", "pep")
 _N_MEMBERS, _KEEP, _N_GROUPS, _WEIGHT = 21, 6, 2, 0.5
 _N_SEEDS = 3  # ensembles per data set
 _SECONDS = 600  # limit for one run of the authors' program
@@ -55,23 +61,25 @@ _REASONS = {
     "For several classes, their kappa multiplies the margins of the chance term instead of adding "
     "them, which can reverse the order; here it is Cohen's.",
     "oo": "If no member qualifies, their program draws one at random.",
-    "drep": "Their committee is the sign of the mean label, which cannot name a third class; with "
-    "two members all disagreements are ties, some of which are drawn at random. Here it is the "
-    "plurality vote.",
+    "drep": "Their committee is the sign of the mean label, which cannot name a third class, and "
+    "with two members all disagreements are ties. Here it is the plurality vote.",
     "oep": "A tied vote goes to the smallest label there; here it counts as 1 − 1/q errors.",
-    "sep": "Random; their program stops after at most keep + 1 rounds.",
-    "pep": "Random; their program stops after keep rounds.",
+    "sep": "Both draw at random. Their program runs at most keep + 1 rounds, and stops as soon as "
+    "more members are selected than keep; here about n² ln n rounds are run.",
+    "pep": "Both draw at random. Their program runs keep rounds; here about n² ln n rounds are "
+    "run.",
 }
 # Plain programs with the rules of their program; they have to select the same members as it does.
-_THEIR_RULES = {"kp": select_kp, "oep": select_oep}
+_THEIR_RULES: dict[str, Rule] = {
+    **{"kp": select_kp, "oo": select_oo, "drep": select_drep},
+    **{"sep": select_sep, "oep": select_oep, "pep": select_pep},
+}
 _NOT_HERE = (
     "GMM (GMA) and LCS of the authors' program, which the paper does not mention, are not methods "
     "here. According to the comments in its code, GMM adds the member that is farthest from the "
     "selected ones, and LCS exchanges members as long as they become more diverse. The code "
     "instead maximises the sum of kappa, which measures similarity. The greedy search for the "
-    "largest sum of distances is COMEP, and its exchanges are COMEP(refine=True).",
-    "EPFD around DREP, SEP and PEP is not compared, because their results are random in the "
-    "authors' program.",
+    "largest sum of distances is COMEP, and its exchanges are COMEP(refine=True)."
 )
 
 
@@ -136,9 +144,7 @@ def compare_with_authors(folder: Path, out_dir: Path) -> list[JsonObject]:
         [
             PageSection(sheet.title, [score_table_piece(numbers, sheet.title)]),
             PageSection("Why selections differ", [html_piece("terms", reasons)]),
-            PageSection(
-                "Methods that are not compared", [html_piece("paragraph", t) for t in _NOT_HERE]
-            ),
+            PageSection("Methods that are not compared", [html_piece("paragraph", _NOT_HERE)]),
         ],
     )
     write_folder_files(out_dir, sheet_files([sheet]) | {"authors.html": page.encode()})
@@ -224,19 +230,19 @@ def _our_selections(case: AuthorsCase) -> dict[str, Select]:
     selections: dict[str, Select] = {"comep": comep, "domep": domep}
     for name in _BASELINES:
         selections[name] = _baseline(name)
-        if name not in (*_RANDOM, "drep"):
-            selections[f"epfd {name}"] = _epfd(_baseline(name), case.groups)
+        selections[f"epfd {name}"] = _epfd(_baseline(name), case.groups)
     return selections
 
 
 def _is_equal_by_rule(case: AuthorsCase, row: JsonObject) -> bool | None:
     """Return whether a plain program with their rule selects their members; None without one."""
     base = row["method"].removeprefix("epfd ")
-    if base not in _THEIR_RULES:
+    if base not in _THEIR_RULES or row["theirs"] is None:
         return None
+    rng = np.random.RandomState(case.seed)
 
     def select(votes: Votes) -> list[int]:
-        return _THEIR_RULES[base](votes, _KEEP)
+        return _THEIR_RULES[base](votes, _KEEP, _KEEP / _N_MEMBERS, rng)
 
     selection = select if base == row["method"] else _epfd(select, case.groups)
     return sorted(selection(case.votes)) == row["theirs"]
@@ -250,7 +256,7 @@ def _baseline(name: str) -> Select:
         if name == "kl":
             parameters["distributions"] = votes.sizes
         if name == "drep":
-            parameters |= {"stop": "nonincrease", "rho": _KEEP / votes.n_members}
+            parameters |= {"stop": "nonincrease", "rho": _KEEP / _N_MEMBERS}
         return make_pruner(name, **parameters).seed(0).fit(votes).member_indices_.tolist()
 
     return select
@@ -309,19 +315,17 @@ def _comparison_sheet(rows: Sequence[JsonObject]) -> Sheet:
         ]
         base = method.removeprefix("epfd ")
         problems = {row["problem"] for row in mine if row["problem"]}
-        reason = " ".join(
-            [
-                *([] if all(r["is_equal"] for r in mine) else [_REASONS.get(base, "Not found.")]),
-                *_rule_note(mine),
-                *(f"Their program fails: {problem}." for problem in sorted(problems)),
-            ]
-        )
+        differs = not all(row["is_equal"] for row in mine)
+        explained = [_REASONS.get(base, "Not found."), *_rule_note(mine)] if differs else []
+        failures = [f"Their program fails: {problem}." for problem in sorted(problems)]
+        reason = " ".join([*explained, *failures])
         name = method_label(base) if base == method else f"EPFD({method_label(base)})"
         lines.append((name, *equal, *_mean_columns(done), reason))
     caption = (
         f"Bagged trees on {', '.join(_DATA)} ({_N_SEEDS} ensembles each), {_KEEP} of {_N_MEMBERS} "
         f"members, {_N_GROUPS} groups, λ = {_WEIGHT:g}. Both programs have the same votes, groups "
-        "and first members. Times are seconds of CPU, without the calls of the garbage collector "
+        "and first members, and a plain program with their rules has the same random draws as "
+        "theirs. Times are seconds of CPU, without the calls of the garbage collector "
         "in the authors' program, which take most of its time."
     )
     columns = tuple(rows[0])

@@ -24,7 +24,7 @@ from secateurs.paper.claims import (
     mean_over_data_sets,
 )
 from secateurs.statistics import PairedTest, paired_difference, paired_t_test
-from secateurs.text_format import format_signed
+from secateurs.text_format import format_count, format_signed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,8 +130,8 @@ def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     check = _relative_change(compared, [drawn[pair.row] for pair in compared])
     gains = [pair.accuracy_difference for pair in methods]
     told = (
-        f"{len({pair.row for pair in methods})} rows. Single pairs of a row and a method change by "
-        f"{format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points. "
+        f"{format_count(len({pair.row for pair in methods}), 'row')}. "
+        f"Single pairs of a row and a method change by {format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points. "
         f"{_count_group_wins(methods)}"
     )
     return Finding(statistic, told, {"differences": _values_by_method(methods, gains)}, check)
@@ -158,7 +158,7 @@ def _relative_change(pairs: Sequence[EpfdPair], others: Sequence[float]) -> Stat
     return Statistic("change relative to the error", *means, holds_above=-_MARGIN)
 
 
-@judges_claim("epfd-time", "EPFD saves time at the paper's sizes.")
+@judges_claim("epfd-time", "EPFD saves time at the paper's sizes, on average over the methods.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
     """The quantity is the CPU time of a method divided by that of its EPFD version.
 
@@ -168,7 +168,10 @@ def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
     return _time_finding([p for p in pairs if p.n_members < LARGE and p.method != RANDOM])
 
 
-@judges_claim("epfd-time-large", "EPFD saves time if few of very many members are kept.")
+@judges_claim(
+    "epfd-time-large",
+    "EPFD saves time if few of very many members are kept, on average over the methods.",
+)
 def judge_epfd_time_large(pairs: Sequence[EpfdPair]) -> Finding:
     """The quantity is the same ratio for 2000 members of 5 classes, of which 2 % are kept.
 
@@ -209,7 +212,10 @@ def judge_epfd_pep(pairs: Sequence[EpfdPair]) -> Finding:
     if not ratios:
         return Finding(None, UNMEASURED, {})
     values = [value for part in ratios.values() for value in part]
-    told = f"{len(values)} rows of {len(ratios)} data sets, {min(values):.2f} to {max(values):.2f}."
+    told = (
+        f"{format_count(len(values), 'row')} of {format_count(len(ratios), 'data set')}, "
+        f"{min(values):.2f} to {max(values):.2f}."
+    )
     return Finding(geometric_mean("ratio of speed-ups", ratios), told, {"savings": savings})
 
 

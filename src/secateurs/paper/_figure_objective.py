@@ -120,8 +120,8 @@ def judge_objective(correlations: Sequence[ObjectiveCorrelation]) -> Finding:
     The paper does not state on which samples it measures accuracy; here it is the validation set,
     on which the objective is computed. The correlation over all combinations of a fold is averaged
     over folds, seeds and sizes of a data set. The interval is a bootstrap that draws data sets,
-    folds and members together: combinations share members, so they are not independent. "Highly
-    correlated" means above 0.5.
+    folds and members together: combinations, also of different sizes, share members, so they are
+    not independent. "Highly correlated" means above 0.5.
     """
     return _mean_correlation_finding(correlations, 1)
 
@@ -159,11 +159,15 @@ def _bootstrap_means(
 ) -> NDArray[np.float64]:
     """Return the mean correlation in each draw of data sets, folds and members."""
     rng = np.random.default_rng(0)
+    rows = list(dict.fromkeys(item.row for items in data_sets for item in items))
+
+    def draw_members(item: ObjectiveCorrelation) -> NDArray[np.float64]:
+        # Combinations of all sizes are made of the same members, so a row has one seed.
+        own_rng = np.random.default_rng([1, rows.index(item.row)])
+        return item.drawn_correlations(column, _N_DRAWS, own_rng)
+
     # For each data set: draws of members × folds × sizes.
-    drawn = [
-        np.stack([item.drawn_correlations(column, _N_DRAWS, rng) for item in items], axis=-1)
-        for items in data_sets
-    ]
+    drawn = [np.stack([draw_members(item) for item in items], axis=-1) for items in data_sets]
     means = np.empty(_N_DRAWS)
     for draw in range(_N_DRAWS):
         values = []

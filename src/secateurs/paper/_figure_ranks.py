@@ -15,7 +15,7 @@ from secateurs.paper._accuracy_tables import AccuracyTable, combined_scores, dat
 from secateurs.paper._plan import NOT_REPEATED
 from secateurs.paper._printed_tables import CONTROL, OURS, PAPER_METHODS, RANDOM, method_label
 from secateurs.paper.claims import ALPHA, Finding, Statistic, judges_claim, mean_over_data_sets
-from secateurs.text_format import format_list
+from secateurs.text_format import format_count, format_list
 from secateurs.typing import JsonObject
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     better, worse = pairs.better_than(control), pairs.worse_than(control)
     ahead = {n: float((scores[control] - scores[n]).mean()) for n in scores if n != control}
     told = (
-        f"Wilcoxon–Holm over {len(scores)} data sets finds {format_list(better)} better than "
-        f"DOMEP, and {format_list(worse)} worse. Of {lost.total} t-tests over folds, one per row "
+        f"Wilcoxon–Holm over {format_count(len(scores), 'data set')} finds "
+        f"{format_list(better)} better than DOMEP, and {format_list(worse)} worse. Of {lost.total} t-tests over folds, one per row "
         f"and method, DOMEP wins {wins}, ties {ties} and loses {losses}; 2.5 % losses are "
         "expected by chance."
     )

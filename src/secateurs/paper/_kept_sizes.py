@@ -12,6 +12,7 @@ from secateurs.paper._plan import Plan
 from secateurs.paper._plan_results import results_by_row, rows_where
 from secateurs.paper._printed_tables import PAPER_METHODS, TABLES, method_label
 from secateurs.paper.claims import UNMEASURED, Finding, geometric_mean, judges_claim
+from secateurs.text_format import format_count
 
 _SAME_SIZE = 1.1  # ratio of sizes up to which methods do not differ
 
@@ -64,8 +65,8 @@ def judge_sizes(sizes: Sequence[KeptSizes]) -> Finding:
     statistic = replace(geometric_mean("ratio of sizes", ratios), holds_above=_SAME_SIZE)
     each = ", ".join(f"{method_label(s.method)} {np.mean(s.row_means):.1f}" for s in sizes)
     told = (
-        f"{len(ratios)} data sets. Mean number of members kept, where other methods keep "
-        f"{sizes[0].fixed_size}: {each}."
+        f"{format_count(len(ratios), 'data set')}. Mean number of members kept, where other "
+        f"methods keep {sizes[0].fixed_size}: {each}."
     )
     numbers = {
         item.method: dict(zip(item.sizes_by_row, item.row_means, strict=True)) for item in sizes
