@@ -32,6 +32,7 @@ from secateurs.progress import (
     report_progress,
     watch_progress,
 )
+from secateurs.report import report_data
 
 # What callbacks are told ---------------------------------------------------------------
 
@@ -92,6 +93,14 @@ def test_prune_reports_each_stage(forest):
     expected = [n_members, n_members, trials]  # votes, scores, trials; then the size
     assert told.stages[:3] == [(total, list(range(1, total + 1))) for total in expected]
     assert told.stages[-1][0] == 8  # sweeps of refitting
+
+
+def test_the_steps_of_a_selection_are_not_those_of_the_report(forest):
+    options = {"X_test": X[FIT], "y_test": Y[FIT], "random_state": 0}
+    comparison = compare(forest, X[CHOOSE], Y[CHOOSE], ["comep"], 3, **options)
+    with watch_progress(told := Told()):
+        report_data(comparison)
+    assert all(done <= total for done, total, _ in told)
 
 
 def test_boosted_models_report_their_rounds():

@@ -15,6 +15,7 @@ from secateurs.measures import disagreement
 from secateurs.objectives import TDAS
 from secateurs.outputs.votes import Votes
 from secateurs.problem import Problem
+from secateurs.progress import open_stage
 from secateurs.pruners import COMEP, BasePruner
 from secateurs.pruners.parameters import is_number
 from secateurs.typing import FloatArray, MemberIndices
@@ -61,7 +62,8 @@ def diversity_weight_selectors(
     def select_with(weight: float, problem: Problem) -> Selection:
         distances = cached_distances(problem.predictions)
         objective = _PrecomputedTDAS(problem.predictions, weight, distances)
-        members, _ = pruner.grow(objective, largest, pruner.rng)
+        with open_stage("selecting members"):  # its steps are not those of the evaluation
+            members, _ = pruner.grow(objective, largest, pruner.rng)
         return Selection(scored_sizes(problem, len(members), asked), list(members))
 
     return {repr(weight): partial(select_with, weight) for weight in weights}
