@@ -57,6 +57,32 @@ def correct(  # noqa: PLR0917
     return values, losses, predictions
 
 
+def class_weights(targets, predictions, weights, n_rounds=20_000):
+    """Return class weights whose weighted mean prediction of each class is its share.
+
+    Shares of the classes are moved along the predictions until they do not change any more.
+    """
+    n_classes = len(targets[0])
+    if n_classes == 1:
+        return [1.0]
+    counts = [1.0] * n_classes  # of one sample that is predicted as any other class
+    moved = [[float(a != b) / (n_classes - 1) for b in range(n_classes)] for a in range(n_classes)]
+    for target, prediction, weight in zip(targets, predictions, weights, strict=True):
+        own = target.index(1.0)
+        counts[own] += weight
+        for c in range(n_classes):
+            moved[own][c] += weight * prediction[c]
+    shares = [1 / n_classes] * n_classes
+    for _ in range(n_rounds):
+        new = [
+            sum(shares[a] * moved[a][b] / counts[a] for a in range(n_classes))
+            for b in range(n_classes)
+        ]
+        shares = [(old + share) / 2 for old, share in zip(shares, new, strict=True)]
+    found = [share / count for share, count in zip(shares, counts, strict=True)]
+    return [n_classes * weight / sum(found) for weight in found]
+
+
 def prunings(left, right, node=0):
     """Yield every pruning of the tree below a node, as a set of nodes that stay split."""
     yield frozenset()

@@ -12,6 +12,7 @@ from secateurs import prune
 from secateurs.evaluation.guards import describe_precision, find_alarms, find_collapses
 from secateurs.evaluation.metrics import PruningFigures
 from secateurs.exceptions import SecateursWarning
+from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.problem import Problem
 from secateurs.problem.model_costs import BeforeAfter
 
@@ -114,20 +115,58 @@ def test_a_tolerance_that_is_missed_on_the_test_set_has_an_alarm():
     assert find_alarms(problem_with(), measured, 0.005) == []  # cross-validated: a remark only
 
 
+def half_of(half, n_samples, n_before=100, one_more=NORMAL_97_5):
+    """Return the half width for another number of samples, with one more changed prediction."""
+    return math.hypot(half * math.sqrt(n_before / n_samples), one_more / n_samples)
+
+
 @given(st.floats(0.011, 0.5), st.floats(0.001, 0.01))
 def test_the_number_of_samples_that_would_do_follows_from_the_interval(half, tolerance):
     measured = figures_of("accuracy", 0.9, 0.9, -half, half)
     (text,) = describe_precision(problem_with(), measured, tolerance)
+    assert f"its 95 % interval is ±{half:.4f}" in text
     needed = int(text.rsplit("About ", 1)[1].split(" ")[0].replace(",", ""))
-    exact = 100 * (half / tolerance) ** 2
-    assert exact * (1 - 1e-6) <= needed <= 1.1 * exact + 1
-    assert half * math.sqrt(100 / needed) <= tolerance * (1 + 1e-6)
+    assert half_of(half, needed) <= tolerance * (1 + 1e-6)
+    assert half_of(half, (needed - 1) / 1.1) > tolerance * (1 - 1e-6)  # rounded up to two digits
+
+
+def test_samples_without_any_changed_prediction_may_be_too_few():
+    """An error that none of n samples shows may have a rate of 3/n."""
+    measured = figures_of("accuracy", 0.9, 0.9, 0.0, 0.0)
+    (text,) = describe_precision(problem_with(), measured)
+    assert text == (
+        "100 samples are too few to tell a change of 0.01 in accuracy from chance: with one more "
+        "change, its 95 % interval is ±0.0196. About 200 samples would do."
+    )
+    table, y = np.tile(TABLE, (2, 1)), np.tile(Y, 2)
+    assert describe_precision(Problem.from_input(table, None, y), measured) == []  # 200 samples
+    measured = figures_of("balanced accuracy", 0.9, 0.9, 0.0, 0.0)
+    assert describe_precision(problem_with("balanced_accuracy"), measured) == []
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_a_change_of_the_limit_is_told_from_chance_by_the_number_that_would_do(share):
+    """Half of all samples of that size have an interval without 0, as the power predicts."""
+    rng, n_samples = np.random.RandomState(0), 300
+    half = NORMAL_97_5 * math.sqrt(share / n_samples)
+    measured = figures_of("accuracy", 0.9, 0.9, -half, half)
+    problem = Problem.from_input(np.tile(TABLE, (3, 1)), None, np.tile(Y, 3))
+    (text,) = describe_precision(problem, measured)
+    needed = int(text.rsplit("About ", 1)[1].split(" ")[0].replace(",", ""))
+    worse, better = rng.multinomial(
+        needed, [(share + 0.01) / 2, (share - 0.01) / 2, 1 - share], 4000
+    ).T[:2]
+    change = (worse - better) / needed
+    errors = np.sqrt(((worse + better + 1) / needed - change**2) / needed)
+    power = np.mean(change > NORMAL_97_5 * errors)
+    assert 0.4 < power < 0.75
 
 
 def test_enough_samples_are_not_mentioned():
     measured = figures_of("accuracy", 0.9, 0.9, -0.004, 0.004)
-    assert describe_precision(problem_with(), measured, 0.005) == []
-    assert describe_precision(problem_with(), measured) == []
+    problem = Problem.from_input(np.tile(TABLE, (10, 1)), None, np.tile(Y, 10))  # 1,000 samples
+    assert describe_precision(problem, measured, 0.005) == []
+    assert describe_precision(problem, measured) == []
 
 
 def test_prune_warns_at_once_if_probabilities_collapse():

@@ -26,13 +26,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from naive_refitting import class_weights
 from secateurs import EarlyStoppingPruner, LeafRefit, PrunedClassifier, load, prune, save
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
 from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
 from secateurs.refitting.refit import RefitTask
-from secateurs.refitting.teacher import LabelledSamples
+from secateurs.refitting.teacher import LabelledSamples, implied_class_weights
 from secateurs.refitting.value_limits import ValueLimits, project_to_simplex
 
 N_TRAIN, N_CHOOSE = 300, 450
@@ -392,6 +393,47 @@ def test_class_weights_of_the_forest_are_not_undone():
     found = prune(forest, X[800:1600], y[800:1600], "es", 1.0, refit=True, random_state=0)
     recall = [model.predict(X[1600:])[y[1600:] == 1].mean() for model in (forest, found.estimator)]
     assert recall[1] > 0.8 * recall[0]
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1, 1: 12}])
+@pytest.mark.parametrize("oob", [False, True])
+def test_class_weights_that_hardly_change_the_predictions_do_not_change_the_leaves(
+    class_weight, oob
+):
+    """Leaves of one class are pure with any class weights, so that predictions are not balanced."""
+    X, y = make_classification(4000, 12, n_informative=5, weights=[0.92], random_state=0)
+    forest = RandomForestClassifier(60, class_weight=class_weight, random_state=0)
+    forest.fit(X[:800], y[:800])
+    rows = slice(0, 800) if oob else slice(800, 1600)
+    found = prune(forest, X[rows], y[rows], "es", 1.0, oob=oob, refit=True, random_state=0)
+    assert found.provenance()["refitted"]
+    test = X[1600:], y[1600:]
+    models = forest, found.estimator
+    before, after = (np.square(m.predict_proba(test[0])[:, 1] - test[1]).mean() for m in models)
+    assert after < 1.05 * before
+    before, after = (model.score(*test) for model in models)
+    assert after > before - 0.01
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 12), st.booleans())
+def test_implied_class_weights_are_those_of_shares_that_predictions_do_not_move(
+    seed, n_classes, n_samples, weighted
+):
+    rng = np.random.RandomState(seed)
+    targets = np.eye(n_classes)[rng.randint(n_classes, size=n_samples)]
+    predictions = rng.dirichlet(np.ones(n_classes), size=n_samples)
+    weights = rng.uniform(0.2, 2, n_samples) if weighted else np.ones(n_samples)
+    found = implied_class_weights(targets, predictions.reshape(-1, n_classes), weights)
+    expected = class_weights(targets.tolist(), predictions.tolist(), weights.tolist(), 2000)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_implied_class_weights_are_one_for_predictions_of_the_right_shares():
+    targets = np.eye(3)[np.repeat([0, 1, 2], [600, 300, 100])]
+    shares = np.tile([0.6, 0.3, 0.1], (1000, 1))
+    weights = implied_class_weights(targets, shares, np.ones(1000))
+    np.testing.assert_allclose(weights, 1.0, atol=0.02)
+    np.testing.assert_allclose(implied_class_weights(targets, targets, np.ones(1000)), 1.0)
 
 
 @pytest.mark.parametrize("oob", [False, True])

@@ -196,17 +196,29 @@ def describe_precision(
     scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     limit = _limits(problem, tolerance).get(scoring, _LOSS_TO_TELL) or _LOSS_TO_TELL
-    if figure is None or not scoring.larger_is_better or _half_width(figure) <= limit:
+    if figure is None or not scoring.larger_is_better:
         return open_risks
     n_samples = problem.predictions.n_samples
     if problem.has_test_set:
         assert problem.y_test is not None
         n_samples = len(problem.y_test)
     half = _half_width(figure)
+    # If hardly any prediction changes, the interval is too narrow, and it is 0 if none changes. As
+    # in the interval of Agresti and Min for paired proportions, one more change is counted.
+    of_one_change = NORMAL_97_5 if scoring.name == "accuracy" else 0.0
+    widened = math.hypot(half, of_one_change / n_samples)
+    if widened <= limit:
+        return open_risks
+    interval = f"its 95 % interval is ±{half:.4f}"
+    if half <= limit:
+        interval = f"with one more change, its 95 % interval is ±{widened:.4f}"
+    # The number for which the widened interval is the limit.
+    squares = n_samples * half**2
+    needed = (squares + math.hypot(squares, 2 * of_one_change * limit)) / (2 * limit**2)
     return [
         f"{format_count(n_samples, 'sample')} are too few to tell a change of {limit:g} in "
-        f"{scoring.label} from chance: its 95 % interval is ±{half:.4f}. About "
-        f"{_round_up_to_two_digits(n_samples * (half / limit) ** 2):,} samples would do.",
+        f"{scoring.label} from chance: {interval}. About {_round_up_to_two_digits(needed):,} "
+        "samples would do.",
         *open_risks,
     ]
 

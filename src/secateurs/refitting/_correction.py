@@ -64,20 +64,10 @@ def correct_leaves(
     is the weighted mean of the squared residual, summed over the outputs: the Brier score of
     probabilities or the squared error.
     """
-    offsets = np.concatenate([[0], np.cumsum([len(tree) for tree in values])])
-    flat = np.concatenate(values)
-    counts = np.zeros(len(flat))
-    honest_weight = np.zeros(len(samples.targets))
-    predictions = np.zeros_like(samples.targets)
+    flat, offsets = _flat_values(values)
+    predictions, scale, counts = _honest_mean(flat, offsets, samples)
     tree_arrays = (samples.leaves, samples.honest, offsets)
-    honest_sums(
-        *tree_arrays,
-        *(flat, samples.sample_weight, samples.tree_weights),
-        *(counts, honest_weight, predictions),
-    )
-    known = honest_weight > 0  # samples with an honest tree
-    scale = np.where(known, 1 / np.where(known, honest_weight, 1.0), 0.0)[:, None]
-    predictions *= scale
+    known = scale[:, 0] > 0
     losses = [_loss(predictions, samples, known)]
     least_gain = _LEAST_GAIN * float(np.mean(np.square(samples.targets).sum(axis=1)))
     for _ in range(max_steps):
@@ -96,6 +86,39 @@ def correct_leaves(
         predictions = stepped
         flat = flat + sums / (counts + shrinkage)[:, None]
     return Correction(np.split(flat, offsets[1:-1]), losses, predictions)
+
+
+def honest_predictions(
+    values: list[FloatArray], samples: LabelledLeaves
+) -> tuple[FloatArray, BoolArray]:
+    """Return the mean of the honest trees for each sample, and which samples have such trees."""
+    predictions, scale, _ = _honest_mean(*_flat_values(values), samples)
+    return predictions, scale[:, 0] > 0
+
+
+def _flat_values(values: list[FloatArray]) -> tuple[FloatArray, IndexArray]:
+    """Return the values of all trees in one array, and where each tree starts and the last ends."""
+    return np.concatenate(values), np.concatenate([[0], np.cumsum([len(tree) for tree in values])])
+
+
+def _honest_mean(
+    flat: FloatArray, offsets: IndexArray, samples: LabelledLeaves
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return honest predictions, their scale, and the weight of honest samples in each leaf.
+
+    The scale is 1 / the weight of the honest trees of each sample; 0 if there are none.
+    """
+    counts = np.zeros(len(flat))
+    honest_weight = np.zeros(len(samples.targets))
+    predictions = np.zeros_like(samples.targets)
+    honest_sums(
+        *(samples.leaves, samples.honest, offsets),
+        *(flat, samples.sample_weight, samples.tree_weights),
+        *(counts, honest_weight, predictions),
+    )
+    known = honest_weight > 0
+    scale = np.where(known, 1 / np.where(known, honest_weight, 1.0), 0.0)[:, None]
+    return predictions * scale, scale, counts
 
 
 def _loss(predictions: FloatArray, samples: LabelledLeaves, known: BoolArray) -> float:

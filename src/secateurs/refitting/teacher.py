@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, compute_sample_weight
+from sklearn.utils import _safe_indexing
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.labels import one_hot
 from secateurs.outputs.tree_walk import TreeWalk, leaf_predictions
 from secateurs.progress import current_stage
-from secateurs.refitting._correction import Correction, LabelledLeaves, correct_leaves
+from secateurs.refitting._correction import (
+    Correction,
+    LabelledLeaves,
+    correct_leaves,
+    honest_predictions,
+)
 from secateurs.refitting.refit_kernels import subtract_values
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
 
@@ -124,13 +129,15 @@ def labelled_leaves(
     if samples.oob:
         mark_in_bag(ensemble, samples.indices, honest)
     tree_weights = np.ones(ensemble.n_members) if ensemble.weights is None else ensemble.weights
-    return LabelledLeaves(
+    weights = np.ones(len(samples.y)) if samples.sample_weight is None else samples.sample_weight
+    labelled = LabelledLeaves(
         leaves,
         honest,
         encode_targets(ensemble, samples.y),
-        label_weights(ensemble, samples.y, samples.sample_weight),
+        _with_mean_one(weights),
         np.asarray(tree_weights, dtype=float),
     )
+    return _with_class_weights(ensemble, labelled) if _has_class_weights(ensemble) else labelled
 
 
 def mark_in_bag(ensemble: Ensemble, indices: IndexArray, honest: BoolArray) -> None:
@@ -146,22 +153,59 @@ def encode_targets(ensemble: Ensemble, y: Array) -> FloatArray:
     return one_hot(np.searchsorted(ensemble.classes, y), len(ensemble.classes))
 
 
-def label_weights(ensemble: Ensemble, y: Array, sample_weight: FloatArray | None) -> FloatArray:
-    """Return weights of labels with a mean of 1, including the class weights of the ensemble.
-
-    An ensemble that was trained with class weights predicts shares of weighted samples. Without the
-    class weights, the correction would undo them.
-    """
-    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+def _has_class_weights(ensemble: Ensemble) -> bool:
+    """Return whether a classifier was trained with class weights."""
     models = (ensemble.model, getattr(ensemble.model, "estimator_", None))
-    class_weight = next(filter(None, (getattr(m, "class_weight", None) for m in models)), None)
-    if class_weight is not None and not ensemble.is_regression and len(y):
-        is_text = class_weight in ("balanced", "balanced_subsample")
-        if not is_text:  # labels without an entry have a weight of 1
-            class_weight = {c: class_weight.get(c, 1.0) for c in np.unique(y).tolist()}
-        weights = weights * compute_sample_weight("balanced" if is_text else class_weight, y)
+    is_weighted = any(getattr(model, "class_weight", None) is not None for model in models)
+    return is_weighted and not ensemble.is_regression
+
+
+def _with_class_weights(ensemble: Ensemble, labelled: LabelledLeaves) -> LabelledLeaves:
+    """Return labelled samples with weights that agree with the predictions of the ensemble.
+
+    An ensemble that was trained with class weights predicts shares of weighted samples. Without
+    weights, the correction would undo them. The weights of the training are too large, though: in
+    leaves with samples of one class, they have no effect.
+    """
+    values = [node_values(ensemble, member) for member in range(ensemble.n_members)]
+    predictions, known = honest_predictions(values, labelled)
+    targets, weights = labelled.targets, labelled.sample_weight
+    by_class = implied_class_weights(targets[known], predictions[known], weights[known])
+    return replace(labelled, sample_weight=_with_mean_one(weights * (targets @ by_class)))
+
+
+def implied_class_weights(
+    targets: FloatArray, predictions: FloatArray, sample_weight: FloatArray
+) -> FloatArray:
+    """Return the class weights by which the mean prediction of each class is its share.
+
+    With the weight w_c of class c, and the predictions F of all samples,
+    Σ_d w_d Σ_{i in d} F_ic is w_c times the number of samples of c. If hardly any sample has a
+    probability of another class, the weights are uncertain. One sample of each class is therefore
+    added whose probability is that of the other classes, which moves the weights towards 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from secateurs.refitting.teacher import implied_class_weights
+    >>> targets = np.repeat([[1.0, 0.0], [0.0, 1.0]], [9000, 1000], axis=0)
+    >>> predictions = np.tile([0.6, 0.4], (10_000, 1))
+    >>> implied_class_weights(targets, predictions, np.ones(10_000)).round(2)
+    array([0.29, 1.71])
+    """
+    n_classes = targets.shape[1]
+    moved = targets.T @ (sample_weight[:, None] * predictions)
+    moved += 1 / max(1, n_classes - 1)
+    np.fill_diagonal(moved, 0.0)
+    # The equations of all classes add up to 0 = 0: the mean of the weights replaces the first one.
+    equations = np.diag(moved.sum(axis=1)) - moved.T
+    equations[0] = 1.0
+    return np.linalg.solve(equations, np.eye(n_classes)[0] * n_classes)
+
+
+def _with_mean_one(weights: FloatArray) -> FloatArray:
     total = weights.sum()
-    return weights * (len(y) / total) if total > 0 else weights
+    return weights * (len(weights) / total) if total > 0 else weights
 
 
 def node_values(ensemble: Ensemble, member: int) -> FloatArray:
