@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import naive
 from fitted_models import CHOOSE, CODES, FIT, MODELS, TEST, X, Y
@@ -60,6 +61,19 @@ def test_the_whole_ensemble_predicts_as_before(fitted):
     for model in fitted.values():
         whole = prune(model, X[CHOOSE], Y[CHOOSE], "best", keep=1.0).estimator
         assert (whole.predict_proba(X[TEST]) == model.predict_proba(X[TEST])).all()
+
+
+@pytest.mark.filterwarnings("ignore:.* has labels that the model was not trained on")
+@pytest.mark.parametrize("absent", range(3))
+@pytest.mark.parametrize("refit", [True, False])
+def test_true_labels_that_the_model_does_not_know_count_as_errors(absent, refit):
+    known = np.flatnonzero(CODES[FIT] != absent)
+    forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X[known], Y[known])
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], keep=4, refit=refit, random_state=0)
+    table = pruning.summary()
+    assert table.loc["accuracy", "before"] == forest.score(X[CHOOSE], Y[CHOOSE])
+    table = pruning.summary(X[TEST], Y[TEST])
+    assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
 
 
 def test_pruners_are_given_by_name_or_as_they_are(forest):

@@ -347,6 +347,43 @@ def test_a_forked_child_does_not_inherit_the_state_of_other_threads(tmp_path):
     assert process.returncode == 0, errors
 
 
+LIMIT_BLAS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+import scipy.linalg
+from threadpoolctl import ThreadpoolController
+from secateurs.thread_safety import limit_libraries_to_one_thread
+
+pools = ThreadpoolController()
+n_threads = lambda: [library["num_threads"] for library in pools.info()]
+before, inside, first_left = n_threads(), threading.Barrier(2), threading.Event()
+assert max(before) == 2, before
+
+def work(is_last):
+    with limit_libraries_to_one_thread():
+        inside.wait(60)
+        if is_last:
+            assert first_left.wait(60)
+        limited = n_threads()
+    first_left.set()
+    return set(limited)
+
+with ThreadPoolExecutor(2) as pool:
+    assert list(pool.map(work, [False, True])) == [{1}, {1}]
+    assert n_threads() == before, n_threads()
+"""
+
+
+def test_threads_that_limit_blas_restore_its_threads():
+    # In its own process: only one living thread may change BLAS, which other tests let happen too.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", LIMIT_BLAS]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_public_names_are_found_by_threads_at_the_same_time(frequent_switches):
     names = secateurs.__all__
 

@@ -171,6 +171,45 @@ class SharedContext:
             self._entered.__exit__(None, None, None)
 
 
+@contextmanager
+def _limit_blas() -> Iterator[None]:
+    """Let BLAS use one thread, and restore its limit in whichever thread leaves the context."""
+    from threadpoolctl import ThreadpoolController
+
+    pools = ThreadpoolController().select(user_api="blas")
+    # Threadpoolctl 3.8 lets one living thread change OpenBLAS: the one that did so first.
+    limit = _call_in_new_thread(lambda: pools.limit(limits=1))
+    is_ignored = any(pool["num_threads"] > 1 for pool in pools.info())
+    try:
+        with pools.limit(limits=1) if is_ignored else nullcontext():
+            yield
+    finally:
+        _call_in_new_thread(limit.restore_original_limits)
+
+
+def _call_in_new_thread(function: Callable[[], Any]) -> Any:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+_one_blas_thread = SharedContext(_limit_blas)
+
+
+@contextmanager
+def limit_libraries_to_one_thread() -> Iterator[None]:
+    """Let BLAS and OpenMP use one thread, so that rounding does not depend on the number of cores.
+
+    All threads of the process share the limit of BLAS; each has its own limit of OpenMP.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    with _one_blas_thread, ThreadpoolController().select(user_api="openmp").limit(limits=1):
+        yield
+
+
 # The warnings that the current thread records; None if it shows them as usual.
 _recorded: ContextVar[list[Warning] | None] = ContextVar("recorded warnings", default=None)
 

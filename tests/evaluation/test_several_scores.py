@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.base import clone
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.metrics import get_scorer
 
 from fitted_models import CHOOSE, FIT, TEST, X, Y
@@ -96,6 +101,26 @@ def test_subgroups_have_lines_with_the_worst_and_the_largest_gap():
             assert table.loc[f"{label}, worst subgroup", column] == pytest.approx(worst)
             gap = max(scores.values()) - min(scores.values())
             assert table.loc[f"{label}, largest gap", column] == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [(FOREST, "comep"), (GradientBoostingClassifier(n_estimators=5, random_state=0), "es")],
+)
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"sensitive_features": SIDES[CHOOSE]}, "accuracy, worst subgroup"),
+        ({"scoring": ["accuracy", "f1_macro"]}, "F1 macro"),
+    ],
+)
+def test_a_summary_needs_no_samples_for_subgroups_and_several_scores(model, method, options, line):
+    model = clone(model).fit(X[FIT], ANT[FIT])
+    pruning = prune(model, X[CHOOSE], ANT[CHOOSE], method, 4, random_state=0, **options)
+    stored, given = pruning.summary(), pruning.summary(X=X[CHOOSE])
+    assert line in stored.index
+    scores = [name for name in stored.index if name in given.index and not name.startswith("ms")]
+    pd.testing.assert_frame_equal(stored.loc[scores], given.loc[scores])
 
 
 def test_subgroups_are_in_every_table():

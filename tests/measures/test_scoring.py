@@ -261,6 +261,19 @@ def test_undefined_and_failing_scores_raise_an_error(scoring, y, message):
         Scoring.from_scorer(scoring, [0, 1])([[0.5, 0.5], [0.25, 0.75]], y)
 
 
+@pytest.mark.parametrize(
+    ("scoring", "y", "message"),
+    [
+        ("roc_auc", ["ant", "ant"], r"one class only \('ant'\)"),
+        ("neg_log_loss", ["ant", "cat"], "label 'cat', which has no probability. The classes are"),
+    ],
+)
+def test_labels_that_are_objects_are_named(scoring, y, message):
+    score = Scoring.from_scorer(scoring, np.array(["ant", "bee"], dtype=object))
+    with pytest.raises(InputError, match=message):
+        score([[0.5, 0.5], [0.25, 0.75]], np.array(y, dtype=object))
+
+
 def test_r2_of_one_sample_equals_r2_of_a_constant_target():
     assert Scoring.from_scorer("r2")([1.0], [1.0]) == r2_score([1.0, 1.0], [1.0, 1.0])
     assert Scoring.from_scorer("r2")([2.0], [1.0]) == r2_score([1.0, 1.0], [2.0, 2.0])

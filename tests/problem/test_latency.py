@@ -1,6 +1,8 @@
 """Sizes within a latency, decided and reported by the same timings, with a noisy clock."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from fitted_models import CHOOSE, FIT, X, Y
 from secateurs import prune
+from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import BudgetError, SecateursWarning
+from secateurs.problem import Problem, latency
 from secateurs.problem.latency import timing_noise, typical_seconds
 
 BASE, EACH = 2e-3, 1e-4  # seconds of a forest without trees, and of each tree
@@ -50,6 +54,25 @@ class NoisyClock:
 
 def sized(model, **options):
     return prune(model, X[CHOOSE], Y[CHOOSE], "best", refit=False, **options)
+
+
+def test_threads_that_time_an_ensemble_at_the_same_time_get_equal_timings(wide, monkeypatch):
+    both, times = threading.Barrier(2), latency._time_sets
+
+    def slow(*args):
+        both.wait(60)
+        return times(*args)
+
+    monkeypatch.setattr(latency, "_time_sets", slow)
+    ensemble = as_ensemble(wide)
+    problem = Problem.from_input(ensemble, X[CHOOSE], Y[CHOOSE])
+
+    def measure(_):
+        return latency.measure_latencies(problem, 60, lambda size: ([*range(size)], ensemble))
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(measure, range(2))
+    assert first is second is latency.lowest_latencies(problem)
 
 
 @pytest.mark.filterwarnings("ignore:Timings for max_latency")

@@ -10,7 +10,6 @@ from hashlib import sha256
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from threadpoolctl import threadpool_limits
 
 from secateurs.benchmarking.benchmark_inputs import (
     BenchmarkDataset,
@@ -32,7 +31,7 @@ from secateurs.problem import Problem
 from secateurs.pruners import BasePruner
 from secateurs.pruners.parameters import resolve_keep
 from secateurs.pruners.selector import fit_pruner
-from secateurs.thread_safety import record_warnings
+from secateurs.thread_safety import limit_libraries_to_one_thread, record_warnings
 from secateurs.typing import Array, Samples
 
 VOTINGS = ("own", "labels")
@@ -90,7 +89,7 @@ class FoldExperiment:
         try:
             # One thread: folds run in parallel, and rounding must not depend on the number of
             # cores.
-            with threadpool_limits(limits=1):
+            with limit_libraries_to_one_thread():
                 yield from self._measure_cells(cells)
         except SecateursError as error:
             error.prepend(f"{self._location_text}: ")

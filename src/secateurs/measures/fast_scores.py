@@ -27,8 +27,8 @@ def _class_codes(y: Array, classes: Array) -> IndexArray:
     unknown = classes[codes] != y
     if unknown.any():
         raise InputError(
-            f"y holds the label {y[unknown][0].item()!r}, which has no probability. The classes "
-            f"are {classes[0].item()!r} to {classes[-1].item()!r}."
+            f"y holds the label {y[unknown].tolist()[0]!r}, which has no probability. The classes "
+            f"are {classes.tolist()[0]!r} to {classes.tolist()[-1]!r}."
         )
     return codes
 

@@ -242,7 +242,7 @@ class Scoring:
         labels = np.unique(y)
         reason = "it returned NaN"
         if not self.is_regression_score and len(labels) == 1:
-            reason = f"y holds one class only ({labels[0].item()!r})"
+            reason = f"y holds one class only ({labels.tolist()[0]!r})"
         elif len(y) < 2:
             reason = f"there is {len(y)} sample"
         return InputError(

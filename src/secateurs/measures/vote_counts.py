@@ -197,7 +197,9 @@ class VotedSamples:
         if self.soft_predictions is not None:
             own_weights, soft = self.ensemble.weights, self.soft_predictions.rows(indices)
             weights = np.ones(votes.n_members) if own_weights is None else own_weights
-            return np.stack([weight * soft.values(m) for m, weight in enumerate(weights)])
+            # The true labels may have classes that the ensemble does not know.
+            known = np.searchsorted(soft.classes, self.ensemble.classes)
+            return np.stack([weight * soft.values(m)[:, known] for m, weight in enumerate(weights)])
         block = _safe_indexing(prepared, indices)
         contributions = np.stack(
             [self.ensemble.vote_contribution(block, member) for member in range(votes.n_members)]

@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from secateurs.benchmarking.splits_and_seeds import seed_sequence, small_seed, split_samples
 from secateurs.ensembles import as_ensemble
@@ -28,7 +27,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.paper import datasets
 from secateurs.paper._plan import Bag
 from secateurs.paper._shared_kernel import MAX_SAMPLES, SharedKernelSVMs
-from secateurs.thread_safety import record_warnings
+from secateurs.thread_safety import limit_libraries_to_one_thread, record_warnings
 from secateurs.typing import Parameters
 
 SYNTHETIC = "synthetic"  # learner of randomly drawn votes, with data sets "synthetic-N_SAMPLES"
@@ -79,7 +78,7 @@ def cast_votes(bag: Bag, data_dir: str | os.PathLike[str] | None = None) -> Ense
     if bag.learner == SYNTHETIC:
         return _draw_votes(bag)
     # One thread: bags run in parallel, and sums must not depend on the number of cores.
-    with threadpool_limits(limits=1):
+    with limit_libraries_to_one_thread():
         return _train_and_vote(bag, data_dir)
 
 

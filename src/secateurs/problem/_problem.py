@@ -276,7 +276,10 @@ class Problem:
     def without_samples(self) -> Problem:
         """Return the problem without samples and test set; collected predictions remain."""
         soft = self.__dict__.get("soft_predictions", self.known_soft_predictions)
-        if soft is None and not self.is_plain_accuracy and self.is_soft and self.X is not None:
+        counts_are_enough = (
+            self.is_plain_accuracy and len(self.scorings) == 1 and self.sensitive_features is None
+        )
+        if soft is None and not counts_are_enough and self.is_soft and self.X is not None:
             soft = self.soft_predictions  # collect them now, since later scores need them
         dropped = self._drop_samples()
         return replace(dropped, known_soft_predictions=soft)

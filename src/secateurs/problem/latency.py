@@ -102,13 +102,14 @@ def measure_latencies(
     known = _measured.setdefault(ensemble, {})
     key = (with_one_job, tuple(tuple(members) for members, _ in sets))
     if key not in known:
-        known[key] = _time_sets(problem, sizes, sets, is_homogeneous, with_one_job)
+        timed = _time_sets(problem, sizes, sets, is_homogeneous, with_one_job)
+        known.setdefault(key, timed)  # another thread may have timed them first
     return known[key]
 
 
 def lowest_latencies(problem: Problem) -> Latencies:
     """Return the measured latencies by which one member takes the least time."""
-    return min(_measured[problem.ensemble].values(), key=lambda pair: pair[0].seconds_for(1))
+    return min([*_measured[problem.ensemble].values()], key=lambda pair: pair[0].seconds_for(1))
 
 
 def _time_sets(
