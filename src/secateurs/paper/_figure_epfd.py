@@ -131,7 +131,8 @@ def judge_epfd_accuracy(all_pairs: Sequence[EpfdPair]) -> Finding:
     gains = [pair.accuracy_difference for pair in methods]
     told = (
         f"{format_count(len({pair.row for pair in methods}), 'row')}. "
-        f"Single pairs of a row and a method change by {format_signed(min(gains), 2)} to {format_signed(max(gains), 2)} points. "
+        f"Single pairs of a row and a method change by {format_signed(min(gains), 2)} "
+        f"to {format_signed(max(gains), 2)} points. "
         f"{_count_group_wins(methods)}"
     )
     return Finding(statistic, told, {"differences": _values_by_method(methods, gains)}, check)

@@ -180,7 +180,8 @@ def judge_weight(curves: Sequence[LambdaCurve]) -> Finding:
     mean, by a one-sided paired t-test at 5 % with Nadeau and Bengio's standard error. Sizes at
     which every weight may be the best are ignored, and data sets with fewer than two remaining
     sizes do not count. A data set has one best λ if all its sizes have such a weight in common, and
-    their best weights are within 0.2 of each other.
+    their best weights are within 0.2 of each other. The interval is Clopper and Pearson's. With
+    fewer than six data sets, as in the paper, no result is clear enough for a verdict.
     """
     best: dict[str, dict[int, LambdaCurve]] = {}
     for curve in curves:

@@ -49,8 +49,9 @@ def judge_not_worse(tables: Sequence[AccuracyTable]) -> Finding:
     ahead = {n: float((scores[control] - scores[n]).mean()) for n in scores if n != control}
     told = (
         f"Wilcoxon–Holm over {format_count(len(scores), 'data set')} finds "
-        f"{format_list(better)} better than DOMEP, and {format_list(worse)} worse. Of {lost.total} t-tests over folds, one per row "
-        f"and method, DOMEP wins {wins}, ties {ties} and loses {losses}; 2.5 % losses are "
+        f"{format_list(better)} better than DOMEP, and {format_list(worse)} worse. "
+        f"Of {lost.total} t-tests over folds, one per row and method, DOMEP wins {wins}, "
+        f"ties {ties} and loses {losses}; 2.5 % losses are "
         "expected by chance."
     )
     numbers = {
