@@ -1,6 +1,7 @@
 """Tables as on Kaggle: `prune --predictions` writes a blend, and `predict` a submission."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -143,6 +144,57 @@ def test_labels_with_gaps_and_unanswered_samples(desk):
     missing = ("--unanswered", "missing", "--force")
     assert type_in("predict", "b.json", "test.csv", "-o", "out.csv", *missing).code == 0
     assert pd.isna(pd.read_csv("out.csv")["prediction"][3])
+
+
+@pytest.mark.parametrize("labels", [["ant", "bee", "cat"], [0, 1, 2]])
+def test_gaps_in_every_file_are_the_same_missing_labels(desk, labels):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=120)
+    codes = np.where(rng.random((120, 4)) < 0.7, y[:, None], rng.integers(3, size=(120, 4)))
+    frame = pd.DataFrame(np.array(labels)[codes], columns=list("abcd"))
+    frame = frame.mask(rng.random((120, 4)) < 0.2)  # integers become floats: 1.0
+    table = frame.assign(truth=np.array(labels)[y])
+    table.to_csv("empty.csv", index=False)
+    table.to_csv("nan.csv", index=False, na_rep="NaN")
+    table.to_parquet("gaps.parquet")
+    expected = prune(frame, y=table["truth"], pruner="re", keep=2).estimator
+    for name in ("empty.csv", "nan.csv", "gaps.parquet"):
+        words = ("prune", "--predictions", name, "-t", "truth", "-k", "2", "-p", "re", "--force")
+        ended = type_in(*words, "-o", "b.json")
+        assert ended.code == 0, ended.err
+        assert load("b.json").classes_.tolist() == labels
+        ended = type_in("predict", "b.json", name, "-o", "out.csv", "--force", "--json")
+        kept = frame[expected.names]
+        assert ended.json["unanswered"] == kept.isna().all(axis=1).sum()
+        found = pd.read_csv("out.csv", dtype=str)["prediction"]
+        assert found.tolist() == [str(label) for label in expected.predict(frame)]
+
+
+def test_nan_is_a_label_if_a_true_label_is_called_so(desk):
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["nan", "salt"], size=60)
+    votes = np.where(rng.random((60, 3)) < 0.8, truth[:, None], "nan")
+    pd.DataFrame(votes, columns=list("abc")).assign(t=truth).to_csv("bread.csv", index=False)
+    words = ("prune", "--predictions", "bread.csv", "-t", "t", "-k", "2", "-o", "b.json")
+    assert type_in(*words).code == 0
+    ended = type_in("predict", "b.json", "bread.csv", "-o", "out.csv", "--json")
+    assert ended.json["unanswered"] == 0
+    assert set(pd.read_csv("out.csv", keep_default_na=False)["prediction"]) == {"nan", "salt"}
+
+
+def test_a_table_without_any_prediction_is_refused(desk):
+    for gap in ("", "nan"):
+        Path("gaps.csv").write_text("a,b,t\n" + f"{gap},{gap},x\n{gap},{gap},y\n" * 9)
+        words = ("prune", "--predictions", "gaps.csv", "-t", "t", "-k", "1", "-o", "b.json")
+        assert "gaps.csv: All predictions are missing" in refused(3, *words)
+
+
+def test_errors_name_no_options_that_the_command_does_not_have(desk):
+    Path("blend.json").write_text(Blend(["a", "b"], classes=[0, 1]).to_json())
+    Path("other.csv").write_text("a,b\n0,1\n7,1\n")
+    message = refused(3, "predict", "blend.json", "other.csv", "-o", "o.csv")
+    assert "Member 'a' predicts 7 for sample 1, which is not one of the classes 0, 1" in message
+    assert "--" not in message
 
 
 def test_values_of_regressors_with_gaps(desk):

@@ -75,6 +75,8 @@ def test_single_probabilities_select_the_same_members_in_every_form(case):
         "polars nulls": polars_frame(with_none(p, mask)),
         "dict": by_name(nan),
         "dict of lists": by_name(nan, list),
+        "list of arrays": list(nan.T),
+        "list of both classes": [np.stack([1 - column, column], axis=1) for column in nan.T],
         "both classes": np.where(mask[:, :, None], np.nan, both),
         "both classes, masked": masked(both, np.repeat(mask[:, :, None], 2, axis=2)),
         "model:class": pd.DataFrame(
@@ -101,6 +103,7 @@ def test_labels_select_the_same_members_in_every_form(case):
         "frame": pd.DataFrame(np.where(mask, np.nan, codes), columns=NAMES),
         "nullable frame": pd.DataFrame(with_none(codes, mask), columns=NAMES).convert_dtypes(),
         "polars": polars_frame(with_none(codes, mask)),
+        "list of masked arrays": [masked(codes[:, i], mask[:, i]) for i in range(N_MEMBERS)],
     }
     assert_same(numeric, y)
     text = {
@@ -110,6 +113,7 @@ def test_labels_select_the_same_members_in_every_form(case):
         "categories": pd.DataFrame(with_none(words[codes], mask), columns=NAMES).astype("category"),
         "polars": polars_frame(with_none(words[codes], mask)),
         "dict of Series": by_name(with_none(words[codes], mask), pd.Series),
+        "list of Series": [pd.Series(column) for column in with_none(words[codes], mask).T],
     }
     assert_same(text, words[y])
 

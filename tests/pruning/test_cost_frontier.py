@@ -227,6 +227,8 @@ def test_the_figure_and_the_page_show_the_frontier(found, tmp_path):
     assert {"held-out samples", "asked in turn", "validation samples"} <= set(labels)
     page = result.report(tmp_path / "page.html").read_text("utf-8")
     assert "Cost and score" in page
+    assert "Solid line: on held-out samples" in page
+    assert "selected on. Dash-dotted: members are asked in turn" in page  # all reach the bound
     assert "ant" in page
     assert "max_cost=" in page  # the call that gives the same panel
     assert "<table" in result._repr_html_()

@@ -294,8 +294,9 @@ def _decode_cells(
     if is_numeric or (numbers is not None and has_fractions(numbers)):
         return replace(content, table=as_number_columns(content, table_format), y=y)
     if numbers is None or y_numbers is None:  # if one side is text, compare both as text
-        frame = frame.map(str, na_action="ignore")
-        return replace(content, table=frame, y=_labels_as_text(_truth(content)))
+        y = _labels_as_text(_truth(content))
+        frame = mask_gaps(frame, y).map(str, na_action="ignore")
+        return replace(content, table=frame, y=y)
     return replace(content, table=pd.DataFrame(numbers, columns=frame.columns), y=y)
 
 
@@ -332,8 +333,14 @@ def as_number_columns(content: PredictionFile, table_format: TableFormat) -> pd.
     return pd.DataFrame(columns)
 
 
+def mask_gaps(frame: pd.DataFrame, labels: Array) -> pd.DataFrame:
+    """Return predicted labels with None for NaN, unless NaN is one of the true labels."""
+    known = {str(label) for label in labels}
+    return frame.map(lambda cell: None if _is_gap(cell) and cell not in known else cell)
+
+
 def _is_gap(cell: object) -> bool:
-    """Return whether a cell of a numeric column is empty, or NaN in any case of letters."""
+    """Return whether a cell is empty, or NaN in any case of letters."""
     return cell is None or str(cell).strip().lower() == "nan"
 
 
@@ -363,7 +370,7 @@ def _labels_as_numbers(values: Array) -> Array | None:
     texts = pd.Series(values.ravel(), dtype=object).map(str, na_action="ignore")
     codes, distinct = pd.factorize(texts.mask(texts.str.lower() == "nan").to_numpy(dtype=object))
     numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy(dtype=float)
-    if np.isnan(numbers).any():
+    if np.isnan(numbers).any() or not len(numbers):
         return None
     if (numbers == np.round(numbers)).all():
         exact = [_parse_exact_number(text) for text in distinct]

@@ -65,7 +65,10 @@ def format_option(name: str, value: object) -> str:
     option = next((parameter for parameter in declared if parameter.name == name), None)
     if isinstance(option, click.Argument):
         return option.human_readable_name
-    word = f"--{name.replace('_', '-')}" if option is None else max(option.opts, key=len)
+    if option is None and declared:  # the command has no such option
+        word = name.replace("_", " ")
+    else:
+        word = f"--{name.replace('_', '-')}" if option is None else max(option.opts, key=len)
     if value is ... or value is True or getattr(option, "is_flag", False):
         return word
     values = value if isinstance(value, (list, tuple)) else [value]

@@ -14,6 +14,7 @@ from secateurs.commands._output_files import write_all_files
 from secateurs.commands._prediction_files import (
     PredictionFile,
     as_number_columns,
+    mask_gaps,
     read_prediction_file,
 )
 from secateurs.commands._pruning_inputs import load_model
@@ -147,7 +148,7 @@ def _read_member_predictions(
     if table.ndim == 3:
         return table if content.names is None else _by_name(content)
     if blend.kind == "labels":
-        return table
+        return mask_gaps(table, blend.classes_)
     return as_number_columns(content, blend.table_format)
 
 

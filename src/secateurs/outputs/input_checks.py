@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from secateurs.outputs.base_votes import BaseVotes
     from secateurs.outputs.predictions import Predictions
 
-NO_VOTES = "votes is masked everywhere. Pass at least one vote."
+NO_VOTES = "All predictions are missing (masked everywhere). Pass members that predict samples."
 
 # The square of 1e150 is 1e300, so that sums of 10**8 squares stay below the largest float.
 _LARGEST = 1e150

@@ -168,14 +168,15 @@ class Frontier:
         """
         budget = Budget(LOSS.read_parameter("tolerance", tolerance), max_cost=max_cost)
         budget.check_limits(self.problem)
-        limit = np.inf if max_cost is None else limit_with_rounding(max_cost)
+        total = np.inf if max_cost is None else max_cost
+        limit = limit_with_rounding(total)
         assert self.problem.cost is not None
         if not self.problem.cost.min() <= limit:
             raise budget_error("max_cost", self.problem, budget)
         allowed = [index for index, panel in enumerate(self.panels) if panel.cost <= limit]
         if max_cost is None and tolerance is None:
             budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
-        panel = panel_within([p for p in self.all_panels if p.cost <= limit], np.inf)
+        panel = panel_within(self.all_panels, total)
         if self.max_group_loss is not None:
             allowed = self._within_group_loss(allowed)
             panel = self.panels[allowed[-1]]
