@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import RandomForestClassifier
 
 import naive
@@ -74,6 +75,24 @@ def test_true_labels_that_the_model_does_not_know_count_as_errors(absent, refit)
     assert table.loc["accuracy", "before"] == forest.score(X[CHOOSE], Y[CHOOSE])
     table = pruning.summary(X[TEST], Y[TEST])
     assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
+
+
+@pytest.mark.parametrize("sparse_format", ["coo", "csc", "dia", "lil", "bsr"])
+@pytest.mark.filterwarnings("ignore:.*efficient")
+def test_samples_of_any_sparse_format_are_pruned_as_dense_ones(forest, sparse_format):
+    choose, test = (csr_matrix(X[rows]).asformat(sparse_format) for rows in (CHOOSE, TEST))
+    options = {"keep": 4, "refit": True, "random_state": 0}
+    dense = prune(forest, X[CHOOSE], Y[CHOOSE], "joint", **options)
+    pruning = prune(forest, choose, Y[CHOOSE], "joint", X_unlabelled=test, **options)
+    assert pruning.member_indices.tolist() == dense.member_indices.tolist()
+    table = pruning.summary(test, Y[TEST])
+    assert table.loc["accuracy", "after"] == pruning.estimator.score(X[TEST], Y[TEST])
+    assert (
+        pruning.summary(X=choose).loc["accuracy", "before"]
+        == dense.summary().loc["accuracy", "before"]
+    )
+    board = compare(forest, choose, Y[CHOOSE], ["joint"], [4], random_state=0).leaderboard()
+    assert board["accuracy"].between(0, 1).all()
 
 
 def test_pruners_are_given_by_name_or_as_they_are(forest):

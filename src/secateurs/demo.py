@@ -83,8 +83,9 @@ def prune_command(folder: Path) -> list[str]:
 
 def _claim_folder(folder: Path) -> None:
     """Create and mark the folder; raise if it has files that no demo wrote."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is not a folder. Pass the path of a folder.")
+    from secateurs.persistence.atomic_files import check_output_folder
+
+    check_output_folder(folder)
     existing = [name for name in FILES if (folder / name).exists()]
     if existing and not (folder / _MARKER).is_file():
         raise InputError(f"{folder / existing[0]} is not from a demo. Pass another folder.")

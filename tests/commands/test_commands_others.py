@@ -373,3 +373,11 @@ def test_data_sets_that_are_other_files_are_told(desk):
     (desk / f"{name}.csv.gz").write_bytes(b"another file")
     line = refused(3, "data", "verify", "--data", ".")
     assert f"files that do not match their checksums: {name}. Fetch" in line
+
+
+@pytest.mark.parametrize("words", [("demo", "-o"), ("data", "fetch", "ringnorm", "--data")])
+def test_a_folder_that_cannot_be_created_is_reported_with_a_way_out(desk, words):
+    ended = type_in(*words, "/proc/self/new")
+    assert ended.code == 3
+    assert "error: /proc/self cannot be written to: " in ended.err
+    assert "Pass another folder" in ended.err

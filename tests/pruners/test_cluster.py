@@ -1,5 +1,6 @@
 """Clusters of members, and who stands for them."""
 
+import tracemalloc
 from itertools import permutations
 
 import numpy as np
@@ -150,3 +151,16 @@ def test_missing_votes_compare_members_where_both_have_one():
     # Members 0 and 1 differ on 1 of 3 samples, 1 and 2 on 0 of 2, 0 and 2 on 2 of 3.
     assert clusters_of(pruner) == [[0], [1, 2]]
     assert pruner.member_indices_.tolist() == [0, 1]  # right on 2 of 3 where it votes, 2 on 1 of 3
+
+
+@pytest.mark.parametrize("representation", ["double_fault", "onehot", "oracle", "proba"])
+def test_distances_of_labels_need_the_memory_of_one_matrix(representation):
+    case = plain(1000, 40, 2, 0)
+    pruner = ClusterPruner(5, representation).fit(*case)  # compiled
+    tracemalloc.start()
+    try:
+        pruner.fit(*case)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * 1000**2 * 8

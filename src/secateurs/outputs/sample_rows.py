@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from secateurs.exceptions import InputError
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from secateurs.ensembles import Ensemble
     from secateurs.outputs.predictions import Predictions
     from secateurs.outputs.votes import Votes
+
+
+def as_indexable(X: Samples) -> Samples:
+    """Return sparse samples in a format whose rows can be selected, and others as they are."""
+    return X.tocsr() if issparse(X) else X
 
 
 @dataclass(frozen=True, eq=False)

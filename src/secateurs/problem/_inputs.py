@@ -30,7 +30,7 @@ from secateurs.outputs.missing_answers import check_missing_rule
 from secateurs.outputs.prediction_arrays import is_prediction_data
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
-from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.sample_rows import SampleRows, as_indexable
 from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.training_samples import training_order_warning
 from secateurs.outputs.votes import Votes
@@ -52,7 +52,7 @@ def check_test_set(
         labels = as_target_values(y_test, _num_samples(y_test))
     else:
         labels = as_labels(y_test, "y_test").ravel()
-    samples: Samples = X_test
+    samples: Samples = as_indexable(X_test)
     if isinstance(ensemble, PredictionTable):
         samples = ensemble.as_test_table(X_test, len(labels))
     is_table = isinstance(samples, PredictionTable)

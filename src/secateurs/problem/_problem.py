@@ -24,7 +24,7 @@ from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.prediction_arrays import column_types
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions, true_values
-from secateurs.outputs.sample_rows import SampleRows, prediction_columns
+from secateurs.outputs.sample_rows import SampleRows, as_indexable, prediction_columns
 from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.training_samples import row_hashes
 from secateurs.outputs.votes import Votes
@@ -137,6 +137,7 @@ class Problem:
             problem = ensemble.with_test_set(X_test, y_test, sample_weight_test)
             costs = check_member_costs(cost, problem.ensemble)
             return problem if costs is None else replace(problem, cost=costs)
+        X = as_indexable(X)
         out_of_fold, table_format = None, TableFormat(classes, names, positive, columns)
         check_models(ensemble, X, y)
         is_unfitted = holds_unfitted_models(ensemble)
@@ -271,7 +272,7 @@ class Problem:
                 f"selected on {self.predictions.n_samples}. Pass those samples.",
                 X=...,
             )
-        return replace(self, X=X)
+        return replace(self, X=as_indexable(X))
 
     def without_samples(self) -> Problem:
         """Return the problem without samples and test set; collected predictions remain."""

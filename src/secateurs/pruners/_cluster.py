@@ -20,14 +20,24 @@ from secateurs.typing import BoolArray
 
 _MOST_CELLS = 1 << 20  # bounds the memory of one block of cells to 8 MB of floats
 
+
+# In place: allocating a second matrix took more than half of the time for 5,000 members.
+def _complement(matrix: Floats) -> Floats:
+    return np.subtract(1.0, matrix, out=matrix)
+
+
+def _square_root(matrix: Floats) -> Floats:
+    return np.sqrt(matrix, out=matrix)
+
+
 # Euclidean distances lack a factor of √(2d) or √d for d samples, which does not affect clusters.
 _DISTANCES: dict[str, Callable[[Votes], Floats]] = {
-    "double_fault": lambda votes: 1.0 - double_fault.matrix(votes),
+    "double_fault": lambda votes: _complement(double_fault.matrix(votes)),
     "disagreement": disagreement.matrix,
     "nvi": nvi.matrix,
-    "onehot": lambda votes: np.sqrt(disagreement.matrix(votes)),
-    "oracle": lambda votes: np.sqrt(oracle_disagreement.matrix(votes)),
-    "proba": lambda votes: np.sqrt(disagreement.matrix(votes)),  # for labels, the same as "onehot"
+    "onehot": lambda votes: _square_root(disagreement.matrix(votes)),
+    "oracle": lambda votes: _square_root(oracle_disagreement.matrix(votes)),
+    "proba": lambda votes: _square_root(disagreement.matrix(votes)),  # of labels, as "onehot"
 }
 _LINKAGES = ("average", "single", "complete")  # in the order of `cluster_kernels.merge_rows`
 

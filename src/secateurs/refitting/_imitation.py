@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
+from secateurs.outputs.sample_rows import as_indexable
 from secateurs.outputs.tree_walk import TreeWalk
 from secateurs.refitting._correction import LabelledLeaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
@@ -66,7 +67,7 @@ def collect_samples(  # noqa: PLR0917
     n_jobs: int | None = None,
 ) -> ImitatedSamples:
     """Return the samples to imitate the full ensemble on, with their leaves in all trees."""
-    sources = [samples.X] if X_unlabelled is None else [samples.X, X_unlabelled]
+    sources = [samples.X] if X_unlabelled is None else [samples.X, as_indexable(X_unlabelled)]
     prepared_sources = [ensemble.prepare_input(samples.X)]
     if X_unlabelled is not None:
         n_features = prepared_sources[0].shape[1]
