@@ -52,7 +52,7 @@ def find_alarms(
 
     Differences that may be due to chance are left out.
     """
-    alarms = _worse_than_baselines(problem.scoring, measured)
+    alarms = _worse_than_baselines(problem, measured)
     if problem.has_test_set:
         alarms += _missed_tolerances(problem, measured.figures, tolerance)
     return alarms
@@ -64,8 +64,9 @@ def warn_alarms(alarms: Sequence[str]) -> None:
         warnings.warn(SecateursWarning(alarm), stacklevel=3)
 
 
-def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[str]:
+def _worse_than_baselines(problem: Problem, measured: PruningFigures) -> list[str]:
     """Return alarms for predictions that are not better than simple ones."""
+    scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     if figure is None:
         return []
@@ -81,7 +82,8 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
             f"{who} better {label} than the {constant_label}: {figure.after:.4f} after pruning, "
-            f"compared with {constant:.4f}. {_keep_more(is_full_better)}"
+            f"compared with {constant:.4f}. "
+            f"{'Keep more members' if is_full_better else _advice_for_ensemble(problem)}."
         )
     for name, (subject, advice) in _BETTER.items():
         baseline = measured.baselines.get(name)
@@ -111,10 +113,16 @@ def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
     return lead > least and lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
 
 
-def _keep_more(is_full_better: bool) -> str:
-    if is_full_better:
-        return "Keep more members."
-    return "Pass another score, such as 'roc_auc', or improve the ensemble."
+def _advice_for_ensemble(problem: Problem) -> str:
+    """Return what to do if even the full ensemble is not better than a constant."""
+    scoring, other = problem.scoring, None
+    if problem.is_regression:
+        other = "neg_mean_absolute_error"  # with which outliers count less
+    elif scoring.needs != "probabilities" and problem.is_soft:
+        other = "roc_auc" if len(problem.predictions.classes) == 2 else "roc_auc_ovr"
+    if other in (None, scoring.name):
+        return "Improve the ensemble"
+    return f"Pass another score, such as {other!r}, or improve the ensemble"
 
 
 def _half_width(figure: BeforeAfter) -> float:
