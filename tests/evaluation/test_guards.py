@@ -127,6 +127,8 @@ def test_a_baseline_has_no_alarm_within_the_default_tolerance_or_with_an_unknown
 def test_scores_that_were_not_asked_for_may_collapse(label, values, is_bad):
     figures = {label: BeforeAfter(*values)}
     assert bool(find_collapses(problem_with(), figures)) is is_bad
+    notes = describe_precision(problem_with(), PruningFigures("", "", figures))
+    assert not (is_bad and notes)  # not named twice
 
 
 def test_a_score_that_was_asked_for_has_its_own_tolerance():

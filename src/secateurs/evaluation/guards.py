@@ -138,27 +138,30 @@ def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list
     they are; summaries have a line.
     """
     asked = {scoring.label for scoring in problem.scorings}
-    collapsed = []
-    for label, figure in figures.items():
-        if label in asked or not math.isfinite(figure.low):
-            continue
-        before, after = figure.before, figure.after
-        is_bad = False
-        if label.startswith("ROC AUC"):
-            is_bad = after - before < -_MAX_AUC_LOSS and figure.high < -_SURE_AUC_LOSS
-        elif label == "Brier score":
-            is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
-            is_bad = after > _MAX_BRIER_RATIO * before and is_sure
-        elif label == "log loss":
-            is_bad = after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
-        if is_bad:
-            collapsed.append(f"{label} {before:.4f} → {after:.4f}")
+    collapsed = [
+        f"{label} {figure.before:.4f} → {figure.after:.4f}"
+        for label, figure in figures.items()
+        if label not in asked and _is_collapse(label, figure)
+    ]
     if not collapsed:
         return []
     return [
         f"Scores that were not asked for are much worse after pruning: {format_list(collapsed)}. "
         "Keep more members, leave out the budget, or pass a score of probabilities as scoring."
     ]
+
+
+def _is_collapse(label: str, figure: BeforeAfter) -> bool:
+    """Return whether a score of probabilities is much worse after pruning, beyond chance."""
+    before, after = figure.before, figure.after
+    if not math.isfinite(figure.low):
+        return False
+    if label.startswith("ROC AUC"):
+        return after - before < -_MAX_AUC_LOSS and figure.high < -_SURE_AUC_LOSS
+    if label == "Brier score":
+        is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
+        return after > _MAX_BRIER_RATIO * before and is_sure
+    return label == "log loss" and after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
 
 
 def _missed_tolerances(
@@ -234,8 +237,8 @@ def _open_risks(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[st
     asked = {scoring.label for scoring in problem.scorings}
     risks = []
     for label, figure in figures.items():
-        if label in asked or not math.isfinite(figure.low):
-            continue
+        if label in asked or not math.isfinite(figure.low) or _is_collapse(label, figure):
+            continue  # a collapse has an alarm
         may_fall = label.startswith("ROC AUC") and figure.low < -_MAX_AUC_LOSS
         limit = (_MAX_BRIER_RATIO - 1) * figure.before
         may_rise = label == "Brier score" and figure.high > limit
