@@ -195,6 +195,31 @@ def test_the_advice_of_a_comparison_and_auto_agree(seed, n_samples, n_members, s
     assert comparison.pruning().member_indices.tolist() == automatic.member_indices.tolist()
 
 
+@pytest.mark.parametrize(("scoring", "noise"), [(None, 1.5), ("accuracy", 0.8)])
+def test_the_advice_names_ensemble_selection_for_any_score_that_it_optimises(scoring, noise):
+    """Two models know half of the samples each: only weights make use of the less certain one.
+
+    Without ``scoring``, "auto" selects by the Brier score, and the comparison by accuracy.
+    """
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=300)
+    sign, is_first = 2 * y - 1, rng.rand(300) < 0.5
+    experts = [
+        np.where(is_first, 4.0 * sign, 0.2 * rng.normal(size=300)),
+        np.where(is_first, 0.02 * rng.normal(size=300), 0.4 * sign),
+    ]
+    shared = noise * rng.normal(size=300)
+    similar = [1.3 * sign + shared + 0.2 * rng.normal(size=300) for _ in range(6)]
+    share = 1 / (1 + np.exp(-np.stack([*experts, *similar], axis=1)))
+    table, options = np.stack([1 - share, share], axis=2), {"scoring": scoring, "random_state": 0}
+    automatic = prune(table, None, y, keep=3, **options)
+    assert automatic.reason.startswith("caruana: its cross-validated score is")
+    comparison = compare(table, None, y, ["best", "joint", "caruana"], keep=[3], **options)
+    assert comparison.advice.startswith("use caruana")
+    if scoring is not None:
+        assert comparison.pruning().member_indices.tolist() == automatic.member_indices.tolist()
+
+
 @given(
     st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=2, max_size=6),
     st.integers(0, 99),

@@ -259,7 +259,7 @@ def test_it_needs_a_forest_and_its_training_samples(samples, forest):
     line = refusal(InputError, forest, *held_out)
     assert "Pass X_train, or oob=True" in line
     line = refusal(InputError, forest, *held_out, X_train=X[:250])
-    assert "with their labels. Pass X_train" in line
+    assert line == "X_train has no labels. Pass y_train."
     line = refusal(InputError, forest, *held_out, X_train=X[:250], y_train=y[:20])
     assert "X_train has 250 samples, but y_train has 20 labels" in line
     line = refusal(InputError, forest, X[:250], y[:250], oob=True, X_train=X, y_train=y)

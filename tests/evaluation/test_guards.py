@@ -57,6 +57,35 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
 
 
 @pytest.mark.parametrize(
+    ("n_classes", "scoring", "advice"),
+    [
+        (0, None, "Pass another score, such as 'neg_mean_absolute_error', or improve"),
+        (0, "neg_mean_absolute_error", "Improve the ensemble."),
+        (1, None, "Improve the ensemble."),  # labels have no AUC
+        (2, None, "Pass another score, such as 'roc_auc', or improve the ensemble."),
+        (2, "neg_log_loss", "Improve the ensemble."),
+        (3, None, "Pass another score, such as 'roc_auc_ovr', or improve the ensemble."),
+    ],
+)
+def test_the_advice_is_a_score_that_the_ensemble_has(n_classes, scoring, advice):
+    rng = np.random.RandomState(0)
+    if n_classes == 0:
+        table, y = rng.normal(size=(30, 4)), rng.normal(size=30)
+    elif n_classes == 1:
+        table, y = TABLE, Y
+    else:
+        table, y = rng.dirichlet(np.ones(n_classes), size=(30, 4)), np.arange(30) % n_classes
+    problem = Problem.from_input(table, None, y, scoring=scoring)
+    label = problem.scoring.label
+    sign = 1 if problem.scoring.larger_is_better else -1
+    constant = "mean_of_the_target" if n_classes == 0 else "majority_class"
+    measured = figures_of(label, 0.5, 0.5, -0.1, 0.1, **{constant: 0.5 + sign * 0.1})
+    (alarm,) = find_alarms(problem, measured)
+    assert alarm.startswith("Even the full ensemble has no better")
+    assert advice in alarm
+
+
+@pytest.mark.parametrize(
     ("name", "start"),
     [
         ("best_single_member", "The best single member has a better accuracy than the pruned"),
@@ -98,6 +127,8 @@ def test_a_baseline_has_no_alarm_within_the_default_tolerance_or_with_an_unknown
 def test_scores_that_were_not_asked_for_may_collapse(label, values, is_bad):
     figures = {label: BeforeAfter(*values)}
     assert bool(find_collapses(problem_with(), figures)) is is_bad
+    notes = describe_precision(problem_with(), PruningFigures("", "", figures))
+    assert not (is_bad and notes)  # not named twice
 
 
 def test_a_score_that_was_asked_for_has_its_own_tolerance():

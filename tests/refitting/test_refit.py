@@ -415,6 +415,24 @@ def test_class_weights_that_hardly_change_the_predictions_do_not_change_the_leav
     assert after > before - 0.01
 
 
+@pytest.mark.parametrize("how", ["weighted", "resampled"])
+def test_balanced_training_samples_are_not_undone(how):
+    """The correction must not move a forest for balanced samples back to the majority class."""
+    X, y = make_classification(
+        5000, 10, n_informative=5, weights=[0.93], flip_y=0.05, random_state=1
+    )
+    forest = RandomForestClassifier(60, min_samples_leaf=5, random_state=0)
+    if how == "weighted":
+        forest.fit(X[:1000], y[:1000], sample_weight=np.where(y[:1000] == 1, 13.0, 1.0))
+    else:
+        rare = np.flatnonzero(y[:1000] == 1)
+        rows = np.concatenate([rare, np.flatnonzero(y[:1000] == 0)[: len(rare)]])
+        forest.fit(X[rows], y[rows])
+    found = prune(forest, X[1000:2000], y[1000:2000], "es", 1.0, refit=True, random_state=0)
+    recall = [model.predict(X[2000:])[y[2000:] == 1].mean() for model in (forest, found.estimator)]
+    assert recall[1] > recall[0] - 0.05
+
+
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 12), st.booleans())
 def test_implied_class_weights_are_those_of_shares_that_predictions_do_not_move(
     seed, n_classes, n_samples, weighted

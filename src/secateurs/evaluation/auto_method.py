@@ -235,12 +235,12 @@ def advised_method(evaluation: Evaluation, names: Sequence[str], size: int) -> s
     """
     curves = [evaluation.curves[name] for name in names]
     # A comparison may name its methods differently.
-    labels = [pruner_label(curve.selection.largest_pruner) for curve in curves]
+    labels = [_label_without_scoring(curve.selection.largest_pruner) for curve in curves]
     if evaluation.split.start is not None:
         with record_warnings():  # about baselines, which the comparison shows
             rng = deepcopy(evaluation.split.start)
             advice = resolve_method(evaluation.problem, AUTO, {}, size, rng)
-        label = pruner_label(advice.pruner)
+        label = _label_without_scoring(advice.pruner)
         if labels.count(label) == 1:
             return names[labels.index(label)]
     scores = [(c.main_score, c.selection.size_index(size)) for c in curves]
@@ -251,6 +251,16 @@ def advised_method(evaluation: Evaluation, names: Sequence[str], size: int) -> s
     prior = _prior_points(evaluation.problem)
     index, _ = decide_method(labels, MethodScores(values, errors), prior)
     return names[index]
+
+
+def _label_without_scoring(pruner: BasePruner) -> str:
+    """Return the label of a method, whatever score it optimises.
+
+    In a library, "auto" passes the score that decides, and a comparison the score of the problem.
+    """
+    if getattr(pruner, "scoring", None) is None:
+        return pruner_label(pruner)
+    return pruner_label(clone(pruner).set_params(scoring=None))
 
 
 def _prior_points(problem: Problem) -> Mapping[str, float]:

@@ -159,6 +159,8 @@ def check_trainable(problem: Problem, X_train: Samples, y_train: ArrayLike | Non
                 oob=True,
             )
         return
+    if X_train is not None and y_train is None:
+        raise InputError("{X_train} has no labels. Pass {y_train}.", X_train=..., y_train=...)
     if X_train is None or y_train is None:
         raise InputError(
             "{fresh} needs the training samples with their labels. Pass {X_train}, or {oob} if X "

@@ -52,7 +52,7 @@ def find_alarms(
 
     Differences that may be due to chance are left out.
     """
-    alarms = _worse_than_baselines(problem.scoring, measured)
+    alarms = _worse_than_baselines(problem, measured)
     if problem.has_test_set:
         alarms += _missed_tolerances(problem, measured.figures, tolerance)
     return alarms
@@ -64,8 +64,9 @@ def warn_alarms(alarms: Sequence[str]) -> None:
         warnings.warn(SecateursWarning(alarm), stacklevel=caller_stacklevel())
 
 
-def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[str]:
+def _worse_than_baselines(problem: Problem, measured: PruningFigures) -> list[str]:
     """Return alarms for predictions that are not better than simple ones."""
+    scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     if figure is None:
         return []
@@ -82,7 +83,7 @@ def _worse_than_baselines(scoring: Scoring, measured: PruningFigures) -> list[st
         alarms.append(
             f"{who} better {label} than the {constant_label}: {figure.before:.4f} before and "
             f"{figure.after:.4f} after pruning, compared with {constant:.4f}. "
-            f"{_keep_more(is_full_better)}"
+            f"{'Keep more members' if is_full_better else _advice_for_ensemble(problem)}."
         )
     for name, (subject, advice) in _BETTER.items():
         baseline = measured.baselines.get(name)
@@ -112,10 +113,16 @@ def _is_surely_better(baseline: BeforeAfter, scoring: Scoring) -> bool:
     return lead > least and lead > _SURE_LEAD * (baseline.high - baseline.low) / 2
 
 
-def _keep_more(is_full_better: bool) -> str:
-    if is_full_better:
-        return "Keep more members."
-    return "Pass another score, such as 'roc_auc', or improve the ensemble."
+def _advice_for_ensemble(problem: Problem) -> str:
+    """Return what to do if even the full ensemble is not better than a constant."""
+    scoring, other = problem.scoring, None
+    if problem.is_regression:
+        other = "neg_mean_absolute_error"  # with which outliers count less
+    elif scoring.needs != "probabilities" and problem.is_soft:
+        other = "roc_auc" if len(problem.predictions.classes) == 2 else "roc_auc_ovr"
+    if other in (None, scoring.name):
+        return "Improve the ensemble"
+    return f"Pass another score, such as {other!r}, or improve the ensemble"
 
 
 def _half_width(figure: BeforeAfter) -> float:
@@ -131,21 +138,11 @@ def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list
     they are; summaries have a line.
     """
     asked = [scoring.label for scoring in problem.scorings]
-    collapsed = []
-    for label, figure in figures.items():
-        if label in asked or not math.isfinite(figure.low):
-            continue
-        before, after = figure.before, figure.after
-        is_bad = False
-        if label.startswith("ROC AUC"):
-            is_bad = after - before < -_MAX_AUC_LOSS and figure.high < -_SURE_AUC_LOSS
-        elif label == "Brier score":
-            is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
-            is_bad = after > _MAX_BRIER_RATIO * before and is_sure
-        elif label == "log loss":
-            is_bad = after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
-        if is_bad:
-            collapsed.append(f"{label} {before:.4f} → {after:.4f}")
+    collapsed = [
+        f"{label} {figure.before:.4f} → {figure.after:.4f}"
+        for label, figure in figures.items()
+        if label not in asked and _is_collapse(label, figure)
+    ]
     if not collapsed:
         return []
     return [
@@ -153,6 +150,19 @@ def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list
         f"{format_list(collapsed)}. Keep more members, leave out the budget, or pass a score of "
         "probabilities as scoring."
     ]
+
+
+def _is_collapse(label: str, figure: BeforeAfter) -> bool:
+    """Return whether a score of probabilities is much worse after pruning, beyond chance."""
+    before, after = figure.before, figure.after
+    if not math.isfinite(figure.low):
+        return False
+    if label.startswith("ROC AUC"):
+        return after - before < -_MAX_AUC_LOSS and figure.high < -_SURE_AUC_LOSS
+    if label == "Brier score":
+        is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
+        return after > _MAX_BRIER_RATIO * before and is_sure
+    return label == "log loss" and after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
 
 
 def _missed_tolerances(
@@ -228,8 +238,8 @@ def _open_risks(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[st
     asked = {scoring.label for scoring in problem.scorings}
     risks = []
     for label, figure in figures.items():
-        if label in asked or not math.isfinite(figure.low):
-            continue
+        if label in asked or not math.isfinite(figure.low) or _is_collapse(label, figure):
+            continue  # a collapse has an alarm
         may_fall = label.startswith("ROC AUC") and figure.low < -_MAX_AUC_LOSS
         limit = (_MAX_BRIER_RATIO - 1) * figure.before
         may_rise = label == "Brier score" and figure.high > limit

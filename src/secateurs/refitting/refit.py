@@ -46,7 +46,8 @@ class LeafRefit:
     First, the full ensemble is corrected: each leaf moves by the mean residual of labelled samples
     that its tree was not trained on, as long as the leave-one-out loss falls. Then the leaf values
     of the kept trees are fitted to the corrected predictions, on synthetic samples near the given
-    ones. Splits do not change.
+    ones. Splits do not change. If the trees were trained on weighted or resampled classes, labels
+    have the class weights that the predictions of the ensemble imply, so that it keeps its balance.
 
     Parameters
     ----------

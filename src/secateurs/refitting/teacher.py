@@ -25,6 +25,9 @@ from secateurs.refitting.refit_kernels import subtract_values
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, Samples
 
 _MOST_CELLS = 1 << 27  # trees × labelled samples: 640 MB of leaves and honesty
+# Standard errors by which class shares of the training must differ from those of the labels, so
+# that the samples were clearly resampled or weighted. Chance alone hardly ever reaches five.
+_CLEAR_ERRORS = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,12 @@ def labelled_leaves(
         _with_mean_one(weights),
         np.asarray(tree_weights, dtype=float),
     )
-    return _with_class_weights(ensemble, labelled) if _has_class_weights(ensemble) else labelled
+    if ensemble.is_regression:
+        return labelled
+    values = [node_values(ensemble, member) for member in range(ensemble.n_members)]
+    if _has_class_weights(ensemble) or _has_other_shares(ensemble, values, labelled):
+        return _with_class_weights(values, labelled)
+    return labelled
 
 
 def mark_in_bag(ensemble: Ensemble, indices: IndexArray, honest: BoolArray) -> None:
@@ -154,20 +162,36 @@ def encode_targets(ensemble: Ensemble, y: Array) -> FloatArray:
 
 
 def _has_class_weights(ensemble: Ensemble) -> bool:
-    """Return whether a classifier was trained with class weights."""
+    """Return whether an ensemble was trained with class weights."""
     models = (ensemble.model, getattr(ensemble.model, "estimator_", None))
-    is_weighted = any(getattr(model, "class_weight", None) is not None for model in models)
-    return is_weighted and not ensemble.is_regression
+    return any(getattr(model, "class_weight", None) is not None for model in models)
 
 
-def _with_class_weights(ensemble: Ensemble, labelled: LabelledLeaves) -> LabelledLeaves:
+def _has_other_shares(
+    ensemble: Ensemble, values: list[FloatArray], labelled: LabelledLeaves
+) -> bool:
+    """Return whether the trees were trained on other class shares than those of the labels.
+
+    The training samples were then resampled, or had weights.
+    """
+    weights, targets = labelled.sample_weight, labelled.targets
+    if not weights.any():
+        return False
+    shares = np.average(targets, axis=0, weights=weights)
+    trained = np.mean([tree[0] for tree in values], axis=0)
+    n_labelled = weights.sum() ** 2 / np.square(weights).sum()
+    n_trained = np.mean([member.tree_.n_node_samples[0] for member in ensemble.members])
+    variance = shares * (1 - shares) / n_labelled + trained * (1 - trained) / max(1, n_trained)
+    return bool((np.abs(trained - shares) > _CLEAR_ERRORS * np.sqrt(variance)).any())
+
+
+def _with_class_weights(values: list[FloatArray], labelled: LabelledLeaves) -> LabelledLeaves:
     """Return labelled samples with weights that agree with the predictions of the ensemble.
 
     An ensemble that was trained with class weights predicts shares of weighted samples. Without
     weights, the correction would undo them. The weights of the training are too large, though: in
     leaves with samples of one class, they have no effect.
     """
-    values = [node_values(ensemble, member) for member in range(ensemble.n_members)]
     predictions, known = honest_predictions(values, labelled)
     targets, weights = labelled.targets, labelled.sample_weight
     by_class = implied_class_weights(targets[known], predictions[known], weights[known])
