@@ -22,7 +22,7 @@ from secateurs.outputs.input_checks import (
 )
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
-from secateurs.outputs.table_members import TableFormat
+from secateurs.outputs.table_members import TableFormat, samples_per_member
 from secateurs.problem import costs_by_name
 from secateurs.pruners.parameters import check_option
 from secateurs.pruning._asking_order import Order
@@ -426,7 +426,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         )
 
     def _read_table(self, table: Any) -> PredictionArray:
-        array = as_prediction_array(table, self.table_format)
+        n_samples = samples_per_member(table, {len(self.names), self.n_members or 0})
+        array = as_prediction_array(table, self.table_format, n_samples)
         if array.kind != self.kind:
             raise InputError(
                 f"The table has {array.kind}, but the members of this blend predict {self.kind}. "
