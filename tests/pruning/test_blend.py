@@ -467,3 +467,23 @@ def test_hostile_json_is_rejected_in_one_line(text, message, tmp_path):
     with pytest.raises(SecateursError, match=r"blend\.json") as caught:
         load(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_members", ["kept", "all"])
+@pytest.mark.parametrize("kind", ["labels", "probabilities"])
+def test_a_list_of_arrays_has_an_array_per_member_as_in_prune(kind, n_members):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40)
+    table = np.where(rng.random((40, 5)) < 0.7, y[:, None], 1 - y[:, None])
+    if kind == "probabilities":
+        table = np.stack([0.8 - 0.6 * table, 0.2 + 0.6 * table], axis=2)
+    pruning = prune([table[:, member] for member in range(5)], y=y, pruner="best", keep=3)
+    kept = range(5) if n_members == "all" else np.sort(pruning.member_indices)
+    for n_samples in (1, 2, 3, 4, 5, 40):
+        columns = [table[:n_samples, member] for member in kept]
+        if n_samples in (3, 5):  # as many as members
+            with pytest.raises(InputError, match="may hold samples or members"):
+                pruning.estimator.predict(columns)
+        else:
+            expected = pruning.estimator.predict(table[:n_samples])
+            assert pruning.estimator.predict(columns).tolist() == expected.tolist()

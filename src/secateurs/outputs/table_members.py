@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -248,18 +248,35 @@ def _stack_columns(table: Any, groups: ColumnGroups) -> TableMembers:
 
 def _split_list(table: object, n_labels: int | None) -> dict[str, Any] | None:
     """Return the members in a list of arrays with one value per label; else None."""
-    if not isinstance(table, (list, tuple)) or n_labels is None:
+    if n_labels is None:
         return None
-    arrays = [part for part in table if hasattr(part, "__array__") and np.ndim(part) > 0]
-    if len(arrays) < len(table) or n_labels not in map(len, arrays):
+    arrays = _arrays_in_list(table)
+    if arrays is None or n_labels not in map(len, arrays):
         return None
     if len(arrays) == n_labels:
-        raise ambiguous_list_error(n_labels, n_labels)
+        raise _ambiguous_list_error(n_labels, n_labels)
     return {f"member {index}": values for index, values in enumerate(arrays)}
 
 
-def ambiguous_list_error(n_arrays: int, n_values: int) -> InputError:
-    """Return the error for a list whose arrays may hold samples or members."""
+def samples_per_member(table: object, numbers_of_members: Collection[int]) -> int | None:
+    """Return the length of the arrays in a list with one of each member; None for other tables."""
+    arrays = _arrays_in_list(table)
+    if not arrays or len(arrays) not in numbers_of_members:
+        return None
+    if len(arrays[0]) in numbers_of_members:
+        raise _ambiguous_list_error(len(arrays), len(arrays[0]))
+    return len(arrays[0])
+
+
+def _arrays_in_list(table: object) -> list[Any] | None:
+    """Return the parts of a list of arrays; else None."""
+    if not isinstance(table, (list, tuple)):
+        return None
+    arrays = [part for part in table if hasattr(part, "__array__") and np.ndim(part) > 0]
+    return arrays if len(arrays) == len(table) else None
+
+
+def _ambiguous_list_error(n_arrays: int, n_values: int) -> InputError:
     return InputError(
         f"A list of {n_arrays} arrays of {n_values} values may hold samples or members. Pass a "
         "dict of name to array, or numpy.stack(arrays, axis=1)."

@@ -22,7 +22,7 @@ from secateurs.outputs.input_checks import (
 )
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.prediction_arrays import PredictionArray, as_prediction_array
-from secateurs.outputs.table_members import TableFormat, ambiguous_list_error
+from secateurs.outputs.table_members import TableFormat, samples_per_member
 from secateurs.problem import costs_by_name
 from secateurs.pruning._asking_order import Order
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text, check_parameters
@@ -424,24 +424,14 @@ class Blend(BaseEstimator):  # type: ignore[misc]
 
     def _read_table(self, table: Any) -> PredictionArray:
         check_parameters(self)
-        array = as_prediction_array(table, self.table_format, self._n_samples_of_list(table))
+        n_samples = samples_per_member(table, {len(self.names), self.n_members or 0})
+        array = as_prediction_array(table, self.table_format, n_samples)
         if array.kind != self.kind:
             raise InputError(
                 f"The table has {array.kind}, but the members of this blend predict {self.kind}. "
                 f"Pass {self.kind}."
             )
         return array
-
-    def _n_samples_of_list(self, table: Any) -> int | None:
-        """Return the number of samples of a list with an array for each member; else None."""
-        counts = (len(self.names), self.n_members)
-        if not isinstance(table, (list, tuple)) or len(table) not in counts:
-            return None
-        if not all(hasattr(part, "__array__") and np.ndim(part) > 0 for part in table):
-            return None
-        if len(table[0]) in counts:
-            raise ambiguous_list_error(len(table), len(table[0]))
-        return len(table[0])
 
     def _own_members(self, array: PredictionArray) -> Array:
         """Return the predictions of the members of this blend, in the order of their names."""
