@@ -324,10 +324,10 @@ def test_nothing_is_fitted_twice(kind, tested, n_fits):
 
 
 def test_threads_run_methods_side_by_side(forest):
-    meeting = threading.Barrier(2, timeout=60)
+    meeting = threading.Barrier(2)
 
     def first_members(votes, y, keep):
-        meeting.wait()
+        meeting.wait(60)
         return range(keep)
 
     methods = {"one": first_members, "two": first_members}

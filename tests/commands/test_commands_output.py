@@ -134,7 +134,7 @@ def test_json_takes_warnings_in(capsys):
         (prune, {"max_unpacked": 4 << 30}, "--max-unpacked 4294967296"),
         (prune, {"max_latency": 1e-6}, "--max-latency 0.001ms"),
         (prune, {"diversity_weight": 2}, "--diversity-weight 2"),
-        (prune, {"n_rounds": 7}, "--n-rounds 7"),  # which has no such option
+        (prune, {"n_rounds": 7}, "n rounds 7"),  # which has no such option
         (prune, {"executor": ...}, "--scheduler"),
         (compare, {"methods": ["a", "b"]}, "--pruner a --pruner b"),
         (export, {"X_check": ...}, "--check"),
