@@ -153,6 +153,9 @@ def test_a_column_of_the_frame_names_the_subgroups():
     assert {"accuracy, 0.0", "accuracy, 1.0"} <= set(pruning.summary().index)
     table = pruning.summary(frame[TEST], ANT[TEST], sensitive_features="f7")
     assert {"accuracy, 0.0", "accuracy, 1.0"} <= set(table.index)
+    default = pruning.summary(frame[TEST], ANT[TEST])  # the same column
+    assert default.index.tolist() == table.index.tolist()
+    assert default["after"]["accuracy, 1.0"] == table["after"]["accuracy, 1.0"]
     with pytest.raises(InputError, match="is not a column of X"):
         prune(forest, frame[CHOOSE], ANT[CHOOSE], "joint", 4, sensitive_features="sex")
     with pytest.raises(InputError, match="has shape \\(3,\\), but there are 200 samples"):

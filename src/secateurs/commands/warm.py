@@ -11,10 +11,11 @@ from secateurs.text_format import format_count
 @click.command()
 @common_options
 def warm(out: Output) -> None:
-    """Compile all kernels now, so that no later run has to wait for it.
+    """Compile all kernels before their first use.
 
-    For container images and read-only installations: run it once after the installation, as a user
-    who may write to the installed package, or with NUMBA_CACHE_DIR set as in later runs.
+    Later runs then start at once. Container images and read-only installations need this: run it
+    once after the installation, as a user who may write to the installed package, or with
+    NUMBA_CACHE_DIR set as in later runs.
     """
     from secateurs.outputs.compiling import cache_folder, count_compilations
     from secateurs.warm import compile_kernels

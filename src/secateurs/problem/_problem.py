@@ -96,6 +96,7 @@ class Problem:
     cross_validation: CrossValidation = CrossValidation()  # noqa: RUF009  # it is immutable
     sensitive_features: Array | None = None  # subgroups of the validation samples
     sensitive_features_test: Array | None = None
+    sensitive_column: str | None = None  # the column of X that has the subgroups
     # Whether these are out-of-fold predictions: the members themselves were fitted to X.
     is_out_of_fold: bool = False
     cost: FloatArray | None = None  # of each member, such as the price of a query
@@ -203,6 +204,7 @@ class Problem:
             sensitive_features_test=check_sensitive_features(
                 sensitive_features_test, X_test, n_test, "sensitive_features_test"
             ),
+            sensitive_column=sensitive_features if isinstance(sensitive_features, str) else None,
             missing_rule=rule,
             cost=check_member_costs(cost, ensemble),
         )
@@ -247,12 +249,18 @@ class Problem:
         sample_weight: ArrayLike | None = None,
         sensitive_features: ArrayLike | str | None = None,
     ) -> Problem:
-        """Return the problem with this test set; without a test set, as it is."""
+        """Return the problem with this test set; without a test set, as it is.
+
+        If the subgroups of the validation samples are a column of X, those of the test samples are
+        by default the same column, if there is one.
+        """
         if X_test is None and y_test is None:
             return self
         samples, truth = check_test_set(self.ensemble, X_test, y_test)
         n_samples = _num_samples(truth)
         weight = check_sample_weights(sample_weight, n_samples, "sample_weight")
+        if sensitive_features is None and self.sensitive_column in getattr(X_test, "columns", ()):
+            sensitive_features = self.sensitive_column
         features = check_sensitive_features(sensitive_features, X_test, n_samples)
         return replace(
             self,

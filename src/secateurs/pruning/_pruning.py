@@ -209,7 +209,8 @@ class Pruning:
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the test samples.
         sensitive_features : array-like of shape (n_samples,) or str, optional
-            The subgroup of each test sample, or the name of a column of X_test.
+            The subgroup of each test sample, or the name of a column of X_test. By default, the
+            column that `prune` used for the validation samples.
         random_state : int, RandomState or None, default=0
             Random state of the bootstrap.
 
@@ -316,7 +317,8 @@ class Pruning:
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the test samples.
         sensitive_features : array-like of shape (n_samples,) or str, optional
-            The subgroup of each test sample, or the name of a column of X_test.
+            The subgroup of each test sample, or the name of a column of X_test. By default, the
+            column that `prune` used for the validation samples.
         force : bool, default=False
             Whether to overwrite an existing file.
 

@@ -97,7 +97,8 @@ def report_data(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the test samples.
     sensitive_features : array-like of shape (n_samples,) or str, optional
-        The subgroup of each test sample, or the name of a column of X_test.
+        The subgroup of each test sample, or the name of a column of X_test. By default, the column
+        that `prune` used for the validation samples.
     command : sequence of str, optional
         The beginning of the equivalent command line, such as
         ``["secateurs", "prune", "forest.skops", "rows.csv", "--target", "churn"]``.
