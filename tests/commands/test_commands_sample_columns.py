@@ -153,6 +153,17 @@ def test_several_scores_tolerances_and_subgroups(folded):
     assert "majority class" in page
 
 
+def test_empty_cells_of_a_sensitive_feature_are_a_subgroup(folded):
+    for name, frame in folded.items():
+        frame.replace({"side": {"old": None}}).to_csv(name, index=False)
+    words = ["--sensitive-features", "side", "--test", "folded-test.csv"]
+    ended = type_in(*FOLDED, *words, *ignoring("side"))
+    test = folded["folded-test.csv"]
+    old = test[test["side"] == "old"]
+    expected = load("forest-pruned.skops").score(old[FEATURES], old[TARGET])
+    assert ended.json["figures"]["accuracy, missing"]["pruned"] == pytest.approx(expected)
+
+
 def test_a_comparison_prints_all_scores_and_the_majority_class(folded):
     words = ["compare", "forest.skops", "folded.csv", "-t", TARGET, "-p", "joint", "-k", "4"]
     words += ["--scoring", "f1_macro", "--scoring", "accuracy", "--sensitive-features", "side"]

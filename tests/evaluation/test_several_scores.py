@@ -103,6 +103,15 @@ def test_subgroups_have_lines_with_the_worst_and_the_largest_gap():
             assert table.loc[f"{label}, largest gap", column] == pytest.approx(gap)
 
 
+@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA])
+def test_samples_of_unknown_subgroups_are_a_subgroup(gap):
+    sides = np.where(SIDES == "low", gap, SIDES.astype(object))
+    pruning = prune(*GIVEN, "joint", 6, random_state=0, sensitive_features=sides[CHOOSE])
+    table = pruning.summary(X[TEST], ANT[TEST], sensitive_features=sides[TEST])
+    expected = subgroup_scores(pruning.estimator, TEST, "accuracy")["low"]
+    assert table.loc["accuracy, missing", "after"] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("model", "method"),
     [(FOREST, "comep"), (GradientBoostingClassifier(n_estimators=5, random_state=0), "es")],

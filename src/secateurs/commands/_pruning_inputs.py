@@ -19,6 +19,7 @@ from secateurs.commands._pruning_options import MethodOptions
 from secateurs.commands._sample_columns import (
     read_sample_labels,
     read_sample_weights,
+    read_subgroups,
     read_time_order,
     time_order_folds,
 )
@@ -50,8 +51,8 @@ class PruningInputs(NamedTuple):
     sample_weight_test: FloatArray | None = None
     groups: list[str] | None = None
     time_order: IndexArray | None = None
-    sensitive_features: list[str] | None = None
-    sensitive_features_test: list[str] | None = None
+    sensitive_features: Array | None = None
+    sensitive_features_test: Array | None = None
 
     @property
     def summary_line(self) -> str:
@@ -108,8 +109,8 @@ def read_inputs(
             sample_weight_test=read_sample_weights(files.test, files.sample_weight, limit),
             groups=read_sample_labels(validation, files.groups, limit),
             time_order=read_time_order(validation, files.time, limit),
-            sensitive_features=read_sample_labels(validation, files.sensitive_features, limit),
-            sensitive_features_test=read_sample_labels(files.test, files.sensitive_features, limit),
+            sensitive_features=read_subgroups(validation, files.sensitive_features, limit),
+            sensitive_features_test=read_subgroups(files.test, files.sensitive_features, limit),
         )
 
 

@@ -40,12 +40,19 @@ def read_sample_labels(
     path: Path | None, column: str | None, max_unpacked: float
 ) -> list[str] | None:
     """Return a label of each sample, such as its group; None without a file or a column."""
-    if path is None or column is None:
+    if (cells := _read_cells(path, column, max_unpacked)) is None:
         return None
-    is_array_file = _is_array_file(path)
-    cells = (_read_array if is_array_file else _read_column)(path, column, max_unpacked)
-    reject_empty_cells(f"{path}, {'array' if is_array_file else 'column'} {column!r}", cells)
+    reject_empty_cells(f"{path}, {'array' if _is_array_file(path) else 'column'} {column!r}", cells)
     return [str(cell) for cell in cells]
+
+
+def read_subgroups(path: Path | None, column: str | None, max_unpacked: float) -> Array | None:
+    """Return the subgroup of each sample, None in empty cells; None without a file or a column."""
+    import numpy as np
+
+    if (cells := _read_cells(path, column, max_unpacked)) is None:
+        return None
+    return np.array([None if cell == "" else cell for cell in cells], dtype=object)
 
 
 def read_time_order(
@@ -86,6 +93,12 @@ def time_order_folds(order: IndexArray, n_folds: int) -> list[tuple[Array, Array
 
 def _is_array_file(path: Path | None) -> bool:
     return path is not None and file_format(path) in ("npy", "zip")
+
+
+def _read_cells(path: Path | None, column: str | None, max_unpacked: float) -> list[str] | None:
+    if path is None or column is None:
+        return None
+    return (_read_array if _is_array_file(path) else _read_column)(path, column, max_unpacked)
 
 
 def _read_column(path: Path, column: str, max_unpacked: float) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
@@ -187,7 +188,10 @@ def costs_by_name(cost: Mapping[str, float], names: Sequence[str]) -> list[float
 def check_sensitive_features(
     features: ArrayLike | str | None, X: Samples, n_samples: int, name: str = "sensitive_features"
 ) -> Array | None:
-    """Return the subgroup of each sample as text; a column of X if its name is given."""
+    """Return the subgroup of each sample as text; a column of X if its name is given.
+
+    Samples whose value is missing are a subgroup of their own.
+    """
     if features is None:
         return None
     if isinstance(features, str):
@@ -205,7 +209,9 @@ def check_sensitive_features(
             f"{format_count(n_samples, 'sample')}. Pass one label for each sample.",
             **{name: ...},
         )
-    return np.array([str(label) for label in labels.tolist()])
+    is_missing = pd.isna(labels).tolist()
+    pairs = zip(labels.tolist(), is_missing, strict=True)
+    return np.array(["missing" if unknown else str(label) for label, unknown in pairs])
 
 
 def collect_from_models(

@@ -175,6 +175,7 @@ def prune(
     sensitive_features : array-like of shape (n_samples,) or str, optional
         The subgroup of each sample, or the name of a column of X. Summaries and reports then have
         the scores of each subgroup, of the worst subgroup, and the largest gap between subgroups.
+        Samples without a value are a subgroup.
     oob : bool, default=False
         Whether X contains the training samples. Each member's votes on its own training samples
         are then ignored (out-of-bag votes). Not for predictions.
