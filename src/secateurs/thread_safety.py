@@ -246,6 +246,9 @@ def _sort_warnings_by_thread() -> Iterator[None]:
 _Filter: TypeAlias = tuple[Any, Any, Any, Any, Any]
 _usual: list[tuple[list[_Filter], Callable[..., object]]] = []  # the user's filters and display
 _sorted_by_thread = SharedContext(_sort_warnings_by_thread)
+# Threads of scikit-learn 1.9 that predict with ``n_jobs`` replace the filters of the process at the
+# same time and can leave an empty list, until a context restores them. Each prediction then warns.
+_FILTERS_LOST = "`sklearn.utils.parallel.delayed` should be used with"
 
 
 def _receive_warning(  # noqa: PLR0917 (as warnings.showwarning)
@@ -260,6 +263,8 @@ def _receive_warning(  # noqa: PLR0917 (as warnings.showwarning)
     warning = message if isinstance(message, Warning) else category(message)
     if recorded is not None:
         recorded.append(warning)
+        return
+    if str(message).startswith(_FILTERS_LOST):
         return
     ((filters, show),) = _usual
     action = _usual_action(filters, str(message), category, lineno)

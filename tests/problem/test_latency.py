@@ -1,7 +1,9 @@
 """Sizes within a latency, decided and reported by the same timings, with a noisy clock."""
 
 import re
+import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -16,7 +18,7 @@ from secateurs import prune
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import BudgetError, SecateursWarning
 from secateurs.problem import Problem, latency
-from secateurs.problem.latency import timing_noise, typical_seconds
+from secateurs.problem.latency import time_predictions, timing_noise, typical_seconds
 
 BASE, EACH = 2e-3, 1e-4  # seconds of a forest without trees, and of each tree
 
@@ -132,3 +134,19 @@ def test_the_typical_timing_is_undisturbed_if_a_quarter_of_repeats_are(undisturb
     np.random.default_rng(seed).shuffle(timings)
     assert 1.0 <= typical_seconds(timings[None])[0] <= 1.1
     assert timing_noise(timings[None]) >= 0
+
+
+def test_timing_a_forest_with_several_jobs_keeps_the_filters_of_warnings():
+    forest = RandomForestClassifier(20, n_jobs=2, max_depth=3, random_state=0).fit(X[FIT], Y[FIT])
+    interval, before = sys.getswitchinterval(), list(warnings.filters)
+    sys.setswitchinterval(1e-6)  # scikit-learn's threads then lose the filters within 100 calls
+    try:
+        with warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter("always")
+            time_predictions([forest.predict], X[:1], max_seconds=60)
+            time_predictions([lambda rows: warnings.resetwarnings()], X[:1])
+            assert warnings.filters[0][0] == "always"
+    finally:
+        sys.setswitchinterval(interval)
+    assert not shown
+    assert list(warnings.filters) == before

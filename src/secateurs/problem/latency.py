@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from secateurs.ensembles import Ensemble
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.problem import Problem
+from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 Predictor: TypeAlias = Callable[[Samples], Array]
@@ -243,11 +244,12 @@ def time_predictions(
     """
     budget, spent = max_seconds * len(predictors), 0.0
     rounds: list[list[float]] = []
-    while len(rounds) < _MIN_REPEATS or (spent < budget and len(rounds) < _MAX_REPEATS):
-        # Another predictor ran before and left its data in the caches: run once before timing.
-        is_warmed_up = not rounds or (len(predictors) > 1 and spent < budget)
-        rounds.append([_time_once(predict, X, is_warmed_up) for predict in predictors])
-        spent += sum(rounds[-1]) * (1 + is_warmed_up)
+    with record_warnings():  # restores the filters, which scikit-learn's threads can lose
+        while len(rounds) < _MIN_REPEATS or (spent < budget and len(rounds) < _MAX_REPEATS):
+            # Another predictor ran before and left its data in the caches: run once before timing.
+            is_warmed_up = not rounds or (len(predictors) > 1 and spent < budget)
+            rounds.append([_time_once(predict, X, is_warmed_up) for predict in predictors])
+            spent += sum(rounds[-1]) * (1 + is_warmed_up)
     return np.transpose(rounds)
 
 
