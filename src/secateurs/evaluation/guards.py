@@ -76,13 +76,16 @@ def _worse_than_baselines(problem: Problem, measured: PruningFigures) -> list[st
     alarms = []
     lead = np.nan if constant is None else sign * (figure.after - constant)
     is_full_better = constant is not None and sign * (figure.before - constant) > 0
-    # If the full ensemble is not better than the constant either, pruning is not the reason. There
-    # is an alarm only if both are worse, and the pruned ensemble does not rank samples usefully.
-    if (lead < 0 and not _ranks_usefully(measured)) or (lead <= 0 and is_full_better):
+    # If the full ensemble is not better than the constant either, or by chance only, pruning is not
+    # the reason. There is an alarm only if the pruned ensemble does not rank samples usefully.
+    is_lost = is_full_better and lead <= 0
+    is_by_chance = figure.low <= 0 <= figure.high
+    is_worse = (lead < 0 or is_lost) and not _ranks_usefully(measured)
+    if is_worse or (is_lost and not is_by_chance):
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
-            f"{who} better {label} than the {constant_label}: {figure.before:.4f} before and "
-            f"{figure.after:.4f} after pruning, compared with {constant:.4f}. "
+            f"{who} better {label} than the {constant_label}: {figure.before:z.4f} before and "
+            f"{figure.after:z.4f} after pruning, compared with {constant:z.4f}. "
             f"{'Keep more members' if is_full_better else _advice_for_ensemble(problem)}."
         )
     for name, (subject, advice) in _BETTER.items():
