@@ -17,7 +17,7 @@ from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
-from secateurs.evaluation.guards import find_collapses, warn_alarms
+from secateurs.evaluation.guards import describe_collapses, warn_alarms
 from secateurs.evaluation.held_out_figures import selection_figures
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, suggest_similar
@@ -358,7 +358,7 @@ def prune(
         )
     if not is_size_given:
         figures = selection_figures(pruning.problem, pruning.pruner, problem.X)
-        warn_alarms(find_collapses(pruning.problem, figures))
+        warn_alarms(describe_collapses(pruning.problem, figures))
     return pruning
 
 
