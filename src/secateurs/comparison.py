@@ -235,7 +235,9 @@ def compare(
             name: partial(select_for_sizes, pruner, sizes, largest)
             for name, pruner in pruners.items()
         }
-        selectors[SINGLE_BEST] = partial(select_for_sizes, make_pruner("best", keep=1), [1], None)
+        if not problem.oob or problem.has_test_set:  # else it predicts a third of the samples only
+            best = make_pruner("best", keep=1)
+            selectors[SINGLE_BEST] = partial(select_for_sizes, best, [1], None)
         curves = cross_validate_selections(plan, selectors, [*sizes, 1])
         parameters = LeafRefit() if refit is True else refit
         if isinstance(parameters, LeafRefit):
@@ -279,10 +281,10 @@ class Comparison(Evaluation):
         -------
         pandas.DataFrame
             The best row comes first. Besides the methods, there are rows for the full ensemble
-            ("all members"), for the best single member ("single best"), and for always predicting
-            the most frequent class ("majority class"; the class frequencies for scores of
-            probabilities), or the mean of the target. With ``fresh=True``, there is a row for the
-            fresh forest of each size. Columns:
+            ("all members"), for the best single member ("single best"; not by out-of-bag votes),
+            and for always predicting the most frequent class ("majority class"; the class
+            frequencies for scores of probabilities), or the mean of the target. With
+            ``fresh=True``, there is a row for the fresh forest of each size. Columns:
 
             - ``method``; ``keep``, the size asked for; ``members``, the number of kept members.
             - The held-out score, under its name (``accuracy``, or that of ``scoring``, with the

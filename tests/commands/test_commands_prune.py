@@ -506,6 +506,9 @@ def test_branches_unlabelled_samples_and_slim_files(desk):
     assert len(small.estimators_) == len(ended.json["members"])
     assert not any(tree.tree_.impurity.any() for tree in small.estimators_)
     assert json.loads(Path("forest-pruned.skops.json").read_text())["slim"] is True
+    text = type_in(*given[: given.index("--slim")], "--force").err
+    n_nodes = sum(tree.tree_.node_count for tree in small.estimators_)
+    assert f"branches to {n_nodes} nodes, and refitted the leaves\n" in text
 
 
 def test_all_members_can_be_kept_and_corrected(desk):

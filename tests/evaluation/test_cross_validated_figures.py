@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,36 @@ def test_scores_of_refitted_trees_have_a_remark(forest):
     table = pruning.summary()
     assert any("before they were refitted" in remark for remark in table.attrs["remarks"])
     assert table.loc["megabytes", "after"] == len(pickle.dumps(pruning.estimator)) / 1e6
+
+
+def test_out_of_bag_summaries_say_that_scores_of_few_members_are_low(forest):
+    """A single tree predicts a third of the samples, and the others would count as wrong."""
+    pruning = prune(forest, X[FIT], Y[FIT], "joint", 4, oob=True, random_state=0)
+    table = pruning.summary()
+    pattern = r"Out-of-bag: a member predicts about 3\d % of the samples, so that the scores of few"
+    assert any(re.match(pattern, remark) for remark in table.attrs["remarks"])
+    assert "best single member" not in table.attrs["baselines"]
+    tested = pruning.summary(X[CHOOSE], Y[CHOOSE])
+    assert not any("Out-of-bag" in remark for remark in tested.attrs["remarks"])
+    assert "best single member" in tested.attrs["baselines"]
+
+
+def test_collapses_before_refitting_are_a_note(forest):
+    """Refitting often makes them good: a warning would be a false alarm."""
+    pruning = prune(forest, X[FIT], Y[FIT], "joint", 2, oob=True, refit=True, random_state=0)
+    alarms = pruning.summary().attrs["alarms"]
+    assert not any(alarm.startswith("Warning: Scores other") for alarm in alarms)
+    assert any(
+        re.match(r"Before refitting, scores other than accuracy are much worse: log loss", alarm)
+        for alarm in alarms
+    )
+
+
+def test_the_score_of_the_mean_of_the_target_is_zero():
+    values = X[:, 0] + X[:, 1]
+    table = np.stack([values, values + X[:, 2], values - X[:, 3]], axis=1)
+    text = repr(prune(table, None, values - values.mean(), keep=2).summary())
+    assert "mean of the target 0.0000," in text
 
 
 def test_the_notebook_shows_what_the_summary_says_and_works_it_out_once(forest, monkeypatch):

@@ -18,17 +18,21 @@ from sklearn.ensemble import (
 )
 
 from secateurs import COMEP, LeafRefit, Predictions, Votes, prune
+from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.default_size import (
     MAX_AUC_LOSS,
     MAX_CHANGE,
     MAX_CHANGE_BOOSTED,
     MIN_REFITTED,
+    DefaultSize,
     Spread,
     measure_spread,
     smallest_guarded_size,
     smallest_unchanged_prefix,
 )
 from secateurs.evaluation.ranking_spread import expected_auc
+from secateurs.evaluation.size_search import SizeSearch
+from secateurs.problem import Problem
 
 X, Y = make_classification(1500, 12, n_informative=5, weights=[0.85], random_state=0)
 FIT, CHOOSE, TEST = slice(0, 500), slice(500, 900), slice(900, None)
@@ -289,6 +293,29 @@ def test_other_kinds_of_ensembles_have_a_default_size():
     assert least <= len(pruning.member_indices) <= 40
     weighted = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X[FIT], Y[FIT])
     assert prune(weighted, X[CHOOSE], Y[CHOOSE], random_state=0).size_reason
+
+
+def test_the_reason_is_true_if_all_members_or_the_fewest_refitted_ones_are_kept(forest):
+    boosted = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X[FIT], Y[FIT])
+    few = prune(boosted, X[CHOOSE][:30], Y[CHOOSE][:30])
+    assert len(few.member_indices) == 10
+    assert few.size_reason.startswith("without the last round, the predictions differ by more")
+
+    def rule_for(ensemble):
+        problem = Problem.from_input(ensemble, X[CHOOSE], Y[CHOOSE])
+        return DefaultSize(SizeSearch(problem, COMEP(), np.random.RandomState(0)), Budget())
+
+    equal = RandomForestClassifier(60, bootstrap=False, max_features=None, max_depth=2)
+    decided = rule_for(equal.fit(X[FIT], Y[FIT])).refitted_size()
+    assert decided == (MIN_REFITTED, "at least 20 members are kept if they are refitted")
+    rule = rule_for(forest)
+    assert rule._describe_spread(60, 0.01) == (
+        "a random draw of fewer members changes the predictions of the full ensemble by more than "
+        "1 % of their variance"
+    )
+    assert "of 59 members changes the predictions of the full ensemble by at most" in (
+        rule._describe_spread(59, 0.01)
+    )
 
 
 def library(seed=0, soft=True):

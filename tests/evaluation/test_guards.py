@@ -48,12 +48,21 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
         figures = measured.figures | {"ROC AUC": BeforeAfter(area, area, -0.02, 0.02)}
         ranked = PruningFigures("", "", figures, (), measured.baselines)
         assert len(find_alarms(problem_with(), ranked)) == n_alarms
+    for high, n_alarms in ((0.001, 0), (-0.001, 1)):  # lost by chance, or surely
+        change = BeforeAfter(0.9607, 0.96, -0.003, high)
+        figures = {"accuracy": change, "ROC AUC": BeforeAfter(0.84, 0.84, -0.02, 0.02)}
+        measured = figures_of("accuracy", 0.9607, 0.96, -0.003, high, majority_class=0.96)
+        ranked = PruningFigures("", "", figures, (), measured.baselines)
+        assert len(find_alarms(problem_with(), ranked)) == n_alarms
     measured = figures_of("accuracy", 0.92, 0.92, -0.01, 0.01, majority_class=0.92)
     assert find_alarms(problem_with(), measured) == []  # as good as the full ensemble
     measured = figures_of("accuracy", 0.95, 0.92, -0.05, -0.01, majority_class=0.92)
     assert len(find_alarms(problem_with(), measured)) == 1
     measured = figures_of("accuracy", 0.95, 0.93, -0.05, 0.01, majority_class=0.92)
     assert find_alarms(problem_with(), measured) == []
+    measured = figures_of("accuracy", 0.1, -0.1, -0.3, -0.1, majority_class=-1e-9)
+    (alarm,) = find_alarms(problem_with(), measured)
+    assert "compared with 0.0000" in alarm
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def test_the_summary_and_decided_by_report_the_timings_that_decided(wide, monkey
     assert remark in pruning.summary().attrs["remarks"]
 
 
+@pytest.mark.parametrize("branches", ["auto", False])
+def test_timings_that_decided_are_reported_with_refitting_as_well(wide, monkeypatch, branches):
+    NoisyClock(monkeypatch, interrupted=0.1)
+    pruning = prune(wide, X[CHOOSE], Y[CHOOSE], max_latency=5e-3, branches=branches, random_state=0)
+    n_kept = len(pruning.member_indices)
+    assert f"max_latency: {n_kept} members take " in pruning.decided_by
+    assert any(pruning.decided_by in one for one in pruning.summary().attrs["remarks"])
+    both = prune(wide, X[CHOOSE], Y[CHOOSE], max_latency=5e-3, max_bytes=9000, branches=branches)
+    assert len(both.member_indices) < n_kept
+    assert both.decided_by == ""  # the bytes decided
+
+
 def test_unsteady_timings_lead_to_a_warning_and_steady_ones_do_not(wide, monkeypatch):
     NoisyClock(monkeypatch, interrupted=0.7)
     with pytest.warns(SecateursWarning, match=r"Timings for max_latency=0.006 vary by \d+ %, beca"):

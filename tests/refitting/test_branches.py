@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -22,7 +23,12 @@ from sklearn.tree import (
 from naive_refitting import leaf_below, paths, prunings
 from secateurs import export, load, prune, save
 from secateurs.ensembles.decision_trees import with_pruned_branches
-from secateurs.exceptions import BudgetError, InputError, UnsupportedEnsembleError
+from secateurs.exceptions import (
+    BudgetError,
+    InputError,
+    SecateursWarning,
+    UnsupportedEnsembleError,
+)
 from secateurs.problem import Problem
 from secateurs.pruning.size_limits import StepLatency
 from secateurs.refitting._imitation import Imitation
@@ -348,6 +354,27 @@ def test_reports_of_pruned_branches_name_the_number_of_nodes(classified, tmp_pat
     page = small.report(tmp_path / "page.html").read_text("utf-8")
     assert f"--max-nodes {n_nodes} --branches" in page
     assert f"max_nodes={n_nodes}, branches=True" in page
+
+
+def test_summaries_say_that_scores_are_those_before_branches_were_pruned(classified):
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:400], y[:400])
+    small = prune(forest, X[400:700], y[400:700], max_nodes=300, branches=True, random_state=0)
+    n_nodes = sum(tree.tree_.node_count for tree in small.estimator.estimators_)
+    remarks = small.summary().attrs["remarks"]
+    assert any(f"before their branches were pruned to {n_nodes} nodes" in one for one in remarks)
+    assert not any("branches" in one for one in small.summary(X[700:], y[700:]).attrs["remarks"])
+
+
+def test_prune_warns_if_pruned_branches_cost_much(classified):
+    """Scores before branches were pruned do not show it."""
+    X, y = classified
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:400], y[:400])
+    with pytest.warns(SecateursWarning, match=r"much worse after pruning: .*ROC AUC") as caught:
+        small = prune(forest, X[400:700], y[400:700], max_nodes=5, random_state=0).estimator
+    shares = (model.predict_proba(X[400:700]) for model in (forest, small))
+    before, after = (roc_auc_score(y[400:700], one, multi_class="ovr") for one in shares)
+    assert any(f"{before:.4f} → {after:.4f}" in str(one.message) for one in caught)
 
 
 def test_saved_models_with_pruned_branches_are_plain(classified, tmp_path):

@@ -173,6 +173,14 @@ def _size_reason(
     pruning: Pruning, size: SizeOptions, refitting: RefitCommandOptions, score: str
 ) -> str:
     """Return the reason for the number of kept members, and whether they have new values."""
+    n_nodes = pruning.provenance()["n_nodes"]
+    if n_nodes is not None:
+        of = "its" if len(pruning.member_indices) == 1 else "their"
+        decision = f" ({pruning.decided_by})" if pruning.decided_by else ""
+        return (
+            f", pruned {of} branches to {format_count(n_nodes, 'node')}, and refitted the leaves"
+            f"{decision}"
+        )
     if pruning.by_cost:
         reason = f": {pruning.by_cost.remark}"
     elif refitting.max_nodes is not None:

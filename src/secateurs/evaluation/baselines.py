@@ -111,6 +111,8 @@ def held_out_baselines(plan: EvaluationPlan, curve: SizeCurve, size: int) -> dic
         BEST_MEMBER: partial(select_for_sizes, make_pruner("best", keep=1), [1], None),
         FIRST_MEMBERS: partial(select_for_sizes, make_pruner("es", keep=size), [size], None),
     }
+    if problem.oob:  # a single member is out of bag for a third of the samples only
+        del selectors[BEST_MEMBER]
     known = iter([selection for _, selection in curve.fold_selections])
     curves = cross_validate_selections(
         plan,

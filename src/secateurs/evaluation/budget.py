@@ -163,10 +163,11 @@ def largest_within_limit(
     if own.noise > _UNSTEADY_SHARE and 0 < size < n_members:
         warn_caller(
             f"Timings for {{max_latency}} vary by {100 * own.noise:.0f} %, because other work runs "
-            "on this machine: an equal call may keep another number of members. Prune on an idle "
-            "machine, or pass the number of members as {keep}.",
+            f"on this machine: they allow {format_count(size, 'member')}, but those of an equal "
+            "call may allow another number. Prune on an idle machine, or pass the number of "
+            "members as {keep}.",
             max_latency=limit,
-            keep=size,
+            keep=...,
         )
     if size and one_job is not None and one_job.seconds_for(size) < _FASTER_SHARE * seconds:
         n_allowed = format_count(one_job.max_members(limit), "member")

@@ -257,6 +257,16 @@ class DefaultSize:
         weights = problem.ensemble.weights
         return Spread(ranking_spread(outputs, weights, problem.sample_weight), 1.0)
 
+    def _random_draw(self, size: int, verb: str) -> str:
+        """Return "a random draw of n members … at most", or that of fewer if all are kept."""
+        if 1 < size == self.problem.n_members:
+            return f"a random draw of fewer members {verb} more than"
+        return f"a random draw of {format_count(size, 'member')} {verb} at most"
+
+    def _describe_spread(self, size: int, max_change: float, when: str = "") -> str:
+        verb = "changes the predictions of the full ensemble by"
+        return f"{when}{self._random_draw(size, verb)} {100 * max_change:g} % of their variance"
+
     def _with_ranking(self, decided: DecidedSize, max_loss: float, when: str = "") -> DecidedSize:
         """Return a size that preserves the ranking of a rare class as well."""
         if self._ranking is None or decided.size is None:
@@ -266,8 +276,8 @@ class DefaultSize:
             return decided
         return DecidedSize(
             size,
-            f"{when}a random draw of {format_count(size, 'member')} loses at most {max_loss:g} of "
-            "AUC, if labels follow the probabilities of the full ensemble",
+            f"{when}{self._random_draw(size, 'loses')} {max_loss:g} of AUC, if labels follow the "
+            "probabilities of the full ensemble",
         )
 
     def _with_expected_loss(self, decided: DecidedSize) -> DecidedSize:
@@ -277,16 +287,19 @@ class DefaultSize:
             return decided
         return DecidedSize(
             size,
-            f"a random draw of {format_count(size, 'member')} raises the {self._loss_name} by at "
-            f"most {100 * MAX_EXPECTED_RISE:g} %",
+            f"{self._random_draw(size, f'raises the {self._loss_name} by')} "
+            f"{100 * MAX_EXPECTED_RISE:g} %",
         )
 
     def refitted_size(self) -> DecidedSize:
         """Return the number of trees to keep if they are refitted."""
         n_members, when = self.problem.n_members, "before refitting, "
         size = self._spread.smallest_size(n_members, MAX_CHANGE_REFITTED)
-        size = max(size, min(n_members, MIN_REFITTED))
-        decided = DecidedSize(size, _describe_spread(size, MAX_CHANGE_REFITTED, when))
+        least = min(n_members, MIN_REFITTED)
+        decided = DecidedSize(size, self._describe_spread(size, MAX_CHANGE_REFITTED, when))
+        if size < least:
+            members = format_count(least, "member")
+            decided = DecidedSize(least, f"at least {members} are kept if they are refitted")
         return self._with_ranking(decided, MAX_AUC_LOSS_REFITTED, when)
 
     @cached_property
@@ -308,12 +321,16 @@ class DefaultSize:
                 f"those of all rounds by at most {100 * MAX_CHANGE_BOOSTED:g} % of their "
                 f"{self._loss_name}, which the samples show to rise by at most "
                 f"{100 * (MAX_LOSS_RATIO - 1):.0f} %"
+                if size < n_members
+                else f"without the last round, the predictions differ by more than "
+                f"{100 * MAX_CHANGE_BOOSTED:g} % of their {self._loss_name}, or the samples do not "
+                f"show that it rises by at most {100 * (MAX_LOSS_RATIO - 1):.0f} %"
             )
         else:
             is_label_vote = not problem.is_soft and not problem.is_regression
             max_change = MAX_CHANGE_LABELS if is_label_vote else MAX_CHANGE
             size = self._spread.smallest_size(n_members, max_change)
-            decided = DecidedSize(size, _describe_spread(size, max_change))
+            decided = DecidedSize(size, self._describe_spread(size, max_change))
             if not is_label_vote:
                 decided = self._with_expected_loss(decided)
             decided = self._with_ranking(decided, MAX_AUC_LOSS)
@@ -349,10 +366,10 @@ class DefaultSize:
         if (
             getattr(self.search.pruner, "keep", None) == 1
         ):  # the best single member was found to be best
-            return DecidedSize(1, f"no size has a better cross-validated {scoring.label}")
+            return DecidedSize(1, f"no other size has a better cross-validated {scoring.label}")
         found = best_library_size(self.search, scoring)
         if found.size is None:
-            return DecidedSize(None, "the method decides it")
+            return DecidedSize(None, "the number that the method itself selects")
         reason = f"this size has the best cross-validated {scoring.label} of all sizes"
         if size_tolerance(self.problem, scoring):
             reason = (
@@ -365,10 +382,3 @@ class DefaultSize:
         """Return sizes and their cross-validated losses; the last size is the full ensemble."""
         scoring = proper_scoring(self.problem)
         return self.search.sizes, -self.search.cross_validate_sizes(scoring).values
-
-
-def _describe_spread(size: int, max_change: float, when: str = "") -> str:
-    return (
-        f"{when}a random draw of {format_count(size, 'member')} changes the predictions of the "
-        f"full ensemble by at most {100 * max_change:g} % of their variance"
-    )

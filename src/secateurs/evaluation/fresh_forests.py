@@ -71,10 +71,11 @@ class FreshForests:
     def note(self) -> str:
         """How the forests were trained, in a sentence."""
         leaves = [str(forest.min_samples_leaf) for forest in self.forests.values()]
+        leaves = leaves[:1] if len({*leaves}) == 1 else leaves
         sizes = format_list(list(map(str, self.forests)), " and ")
         return (
-            f"{FRESH}: trained on the {self.trained_on} with {sizes} trees and min_samples_leaf="
-            f"{format_list(leaves, ' and ')}, which has the best out-of-bag score."
+            f"{FRESH}: trained on the {self.trained_on} with {sizes} trees, and with "
+            f"min_samples_leaf={format_list(leaves, ' and ')}, selected by out-of-bag scores."
         )
 
     def describe_score(self, size: int, scoring: Scoring) -> str:

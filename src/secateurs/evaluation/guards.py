@@ -76,13 +76,16 @@ def _worse_than_baselines(problem: Problem, measured: PruningFigures) -> list[st
     alarms = []
     lead = np.nan if constant is None else sign * (figure.after - constant)
     is_full_better = constant is not None and sign * (figure.before - constant) > 0
-    # If the full ensemble is not better than the constant either, pruning is not the reason. There
-    # is an alarm only if both are worse, and the pruned ensemble does not rank samples usefully.
-    if (lead < 0 and not _ranks_usefully(measured)) or (lead <= 0 and is_full_better):
+    # If the full ensemble is not better than the constant either, or by chance only, pruning is not
+    # the reason. There is an alarm only if the pruned ensemble does not rank samples usefully.
+    is_lost = is_full_better and lead <= 0
+    is_by_chance = figure.low <= 0 <= figure.high
+    is_worse = (lead < 0 or is_lost) and not _ranks_usefully(measured)
+    if is_worse or (is_lost and not is_by_chance):
         who = "The pruned ensemble has no" if is_full_better else "Even the full ensemble has no"
         alarms.append(
-            f"{who} better {label} than the {constant_label}: {figure.before:.4f} before and "
-            f"{figure.after:.4f} after pruning, compared with {constant:.4f}. "
+            f"{who} better {label} than the {constant_label}: {figure.before:z.4f} before and "
+            f"{figure.after:z.4f} after pruning, compared with {constant:z.4f}. "
             f"{'Keep more members' if is_full_better else _advice_for_ensemble(problem)}."
         )
     for name, (subject, advice) in _BETTER.items():
@@ -134,21 +137,42 @@ def _half_width(figure: BeforeAfter) -> float:
 def find_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
     """Return alarms for scores of probabilities, other than ``scoring``, that became much worse.
 
-    `prune` warns of them by the validation samples themselves, where kept members look better than
-    they are; summaries have a line.
+    Cross-validated scores of refitted members are those before refitting, which refitting often
+    makes good: they have a note instead.
     """
-    asked = [scoring.label for scoring in problem.scorings]
-    collapsed = [
-        f"{label} {figure.before:.4f} → {figure.after:.4f}"
-        for label, figure in figures.items()
-        if label not in asked and _is_collapse(label, figure)
-    ]
+    return [] if _is_before_refitting(problem) else describe_collapses(problem, figures)
+
+
+def describe_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
+    """Return the alarm for scores of probabilities that became much worse, if any did.
+
+    `prune` warns of them by the validation samples themselves, where the pruned ensemble looks
+    better than it is; summaries have a line.
+    """
+    collapsed = _collapsed_scores(problem, figures)
     if not collapsed:
         return []
     return [
-        f"Scores other than {format_list(asked, ' and ')} are much worse after pruning: "
+        f"Scores other than {_asked_scores(problem)} are much worse after pruning: "
         f"{format_list(collapsed)}. Keep more members, leave out the budget, or pass a score of "
         "probabilities as scoring."
+    ]
+
+
+def _is_before_refitting(problem: Problem) -> bool:
+    return problem.refitted is not None and not problem.has_test_set
+
+
+def _asked_scores(problem: Problem) -> str:
+    return format_list([scoring.label for scoring in problem.scorings], " and ")
+
+
+def _collapsed_scores(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:
+    asked = {scoring.label for scoring in problem.scorings}
+    return [
+        f"{label} {figure.before:.4f} → {figure.after:.4f}"
+        for label, figure in figures.items()
+        if label not in asked and _is_collapse(label, figure)
     ]
 
 
@@ -203,6 +227,12 @@ def describe_precision(
     The half width of an interval shrinks with the square root of the number of samples.
     """
     open_risks = _open_risks(problem, measured.figures)
+    collapsed = _collapsed_scores(problem, measured.figures)
+    if collapsed and _is_before_refitting(problem):
+        open_risks.append(
+            f"Before refitting, scores other than {_asked_scores(problem)} are much worse: "
+            f"{format_list(collapsed)}. Pass a test set for the scores after refitting."
+        )
     scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     limit = _limits(problem, tolerance).get(scoring, _LOSS_TO_TELL) or _LOSS_TO_TELL

@@ -20,6 +20,7 @@ from secateurs.evaluation.before_after import (
 from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.metrics import PruningFigures
+from secateurs.evaluation.refitted_scores import ModelPrediction
 from secateurs.evaluation.score_table import (
     SizeCurve,
     coverage_remarks,
@@ -39,6 +40,7 @@ from secateurs.problem.model_costs import (
     panel_coverage,
 )
 from secateurs.pruners import BasePruner
+from secateurs.refitting.branches import pruned_node_count
 from secateurs.text_format import format_count
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Array, Samples
@@ -66,7 +68,7 @@ def cross_validate_pruning(
     figures = member_counts(problem, pruner) | panel_coverage(problem, pruner) | figures | costs
     remarks = [*evaluation.remarks, *sample_weight_remark(problem, pruner, by_cost)]
     remarks += coverage_remarks(problem, pruner.member_indices_)
-    remarks += _score_remarks(problem, plan)
+    remarks += _score_remarks(problem, plan, pruner)
     if problem.sensitive_features is not None:
         remarks += small_subgroups(problem.sensitive_features)
     samples = f"validation set ({format_count(problem.predictions.n_samples, 'sample')})"
@@ -78,28 +80,37 @@ def cross_validate_pruning(
     )
 
 
-def selection_figures(problem: Problem, pruner: BasePruner) -> PruningFigures | None:
+def selection_figures(
+    problem: Problem, pruner: BasePruner, X: Samples = None
+) -> dict[str, BeforeAfter]:
     """Return scores of probabilities on the very samples that members were selected on.
 
-    The kept members look better there than they are. None without collected probabilities.
+    The kept members look better there than they are. Empty without collected probabilities.
+    Refitted members need the samples ``X``.
     """
-    if not problem.is_soft or problem.ensemble.is_sequential or problem.refitted is not None:
-        return None
+    if not problem.is_soft or problem.ensemble.is_sequential:
+        return {}
     soft = problem.__dict__.get("soft_predictions", problem.known_soft_predictions)
     if soft is None and problem.has_only_predictions:
         soft = problem.soft_predictions
     if soft is None:
-        return None
+        return {}
     own, kept = problem.ensemble.weights, pruner.member_indices_.tolist()
     weights = None if own is None else own[kept]
     if problem.member_weights is not None:
         weights = problem.member_weights[kept]
-    pair = soft.average(weights=own), soft.average(kept, weights)
+    if problem.refitted is None:
+        after = soft.average(kept, weights)
+    else:
+        model = problem.refitted.as_predictor(sorted(kept))
+        brier = Scoring.from_scorer("neg_brier_score", soft.classes)
+        after = ModelPrediction(model, X, soft).for_score(brier)
+    pair = soft.average(weights=own), after
     predicted = PredictedSamples(true_values(soft), problem.sample_weight, *pair, pair)
-    return PruningFigures("", "", score_both(problem, predicted, ("neg_brier_score", "roc_auc")))
+    return score_both(problem, predicted, ("neg_brier_score", "roc_auc"))
 
 
-def _score_remarks(problem: Problem, plan: EvaluationPlan) -> list[str]:
+def _score_remarks(problem: Problem, plan: EvaluationPlan, pruner: BasePruner) -> list[str]:
     """Return remarks on differences between scored and served members."""
     remarks = []
     is_sequential = problem.predictions.is_sequential
@@ -109,7 +120,15 @@ def _score_remarks(problem: Problem, plan: EvaluationPlan) -> list[str]:
             "collected. Pass the validation samples to use them: summary(X=…)."
         )
     if problem.refitted is not None:
-        remarks.append("The scores are those of the kept members before they were refitted.")
+        kept = pruner.member_indices_.tolist()
+        n_nodes = pruned_node_count(problem.ensemble, problem.refitted, kept)
+        remarks.append(
+            "The scores are those of the kept members before they were refitted."
+            if n_nodes is None
+            else "The scores are those of the kept trees before their branches were pruned to "
+            f"{format_count(n_nodes, 'node')}, which can lower them. Pass a test set for the "
+            "scores of the pruned ensemble."
+        )
     if is_sequential:
         remarks.append(
             "The first rounds are kept whatever the samples; only their number depends on them."

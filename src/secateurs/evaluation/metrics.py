@@ -205,8 +205,13 @@ def describe_baselines(score: str, baselines: Mapping[str, float]) -> list[str]:
     """Return the scores of simple predictions in a sentence, if they are known."""
     if not baselines:
         return []
+    metric = metric_named(score)
+    # R² of the mean is zero up to rounding, which would be displayed with many digits.
+    largest = max(map(abs, baselines.values()))
+    rounded = [0.0 if abs(value) < 1e-4 * largest else value for value in baselines.values()]
     known = [
-        f"{name} {metric_named(score).format_value(value)}" for name, value in baselines.items()
+        f"{name} {metric.format_value(value)}"
+        for name, value in zip(baselines, rounded, strict=True)
     ]
     return [f"For comparison, {score}: {format_list(known, ' and ')}."]
 

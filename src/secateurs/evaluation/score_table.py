@@ -281,7 +281,16 @@ def cross_validate_selections(
 
 
 def coverage_remarks(problem: Problem, members: MemberIndices) -> list[str]:
-    """Return the coverage of some members, in words, if a table has missing predictions."""
+    """Return the coverage of some members, in words, if predictions are missing.
+
+    Members of a table are named. Out-of-bag votes on a test set are complete.
+    """
+    if problem.oob and not problem.has_test_set:
+        share = float(problem.member_coverage.mean())
+        return [
+            f"Out-of-bag: a member predicts about {100 * share:.0f} % of the samples, so that the "
+            "scores of few members are lower here than on new samples."
+        ]
     if not problem.shows_coverage:
         return []
     coverage, names = problem.member_coverage, problem.ensemble.member_names

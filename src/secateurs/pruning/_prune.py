@@ -17,7 +17,7 @@ from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
-from secateurs.evaluation.guards import find_collapses, warn_alarms
+from secateurs.evaluation.guards import describe_collapses, warn_alarms
 from secateurs.evaluation.held_out_figures import selection_figures
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, suggest_similar
@@ -333,20 +333,7 @@ def prune(
             method = by_cost.pruner
             problem = refit_members(problem, method, options, rng)
         elif is_sized and options.limits_trees(problem.ensemble):
-            problem, method = prune_to_size(
-                problem,
-                method,
-                options,
-                budget,
-                # Timed here, so that its warnings name the line that called `prune`.
-                None
-                if budget.max_latency is None
-                else SizeSearch(problem, method, rng)
-                .find_size(replace(budget, max_bytes=None), vote)
-                .size,
-                fit,
-                rng,
-            )
+            problem, method, found = prune_to_size(problem, method, options, budget, vote, fit, rng)
         elif is_default:
             if problem.scoring.given_scorer is not None:
                 budget = replace(budget, tolerance=DEFAULT_TOLERANCE)
@@ -370,9 +357,9 @@ def prune(
             decided_by="" if found is None else found.decided_by,
             size_reason=size_reason,
         )
-    figures = None if is_size_given else selection_figures(pruning.problem, pruning.pruner)
-    if figures is not None:
-        warn_alarms(find_collapses(pruning.problem, figures.figures))
+    if not is_size_given:
+        figures = selection_figures(pruning.problem, pruning.pruner, problem.X)
+        warn_alarms(describe_collapses(pruning.problem, figures))
     return pruning
 
 

@@ -14,6 +14,7 @@ from secateurs.ensembles import Ensemble
 from secateurs.ensembles.decision_trees import with_pruned_branches
 from secateurs.evaluation.budget import Budget
 from secateurs.evaluation.size_search import SizeSearch
+from secateurs.evaluation.tolerance import ToleratedSize
 from secateurs.exceptions import BudgetError
 from secateurs.problem import Problem
 from secateurs.problem.latency import make_predictor, time_predictions
@@ -54,14 +55,20 @@ def prune_to_size(  # noqa: PLR0917
     method: BasePruner,
     options: RefitOptions,
     budget: Budget,
-    n_fast: int | None,
+    vote: str,
     fit: Callable[..., BasePruner],
     rng: np.random.RandomState,
-) -> tuple[Problem, BasePruner]:
-    """Return the best model within limits of nodes, bytes and latency.
+) -> tuple[Problem, BasePruner, ToleratedSize | None]:
+    """Return the best model within limits of nodes, bytes and latency, and what decided its size.
 
-    ``n_fast`` is the number of whole trees within the limit of latency, if there is one.
+    The limit of latency decides the size unless there are other limits.
     """
+    has_size = options.max_nodes is not None or budget.max_bytes is not None
+    n_fast, found = None, None
+    if budget.max_latency is not None:
+        search = SizeSearch(problem, method, rng)
+        fast = search.find_size(replace(budget, max_bytes=None), vote)
+        n_fast, found = fast.size, None if has_size else fast
     n_whole = _n_whole_trees(problem, method, options, budget, n_fast, rng)
     if not options.uses_branches(problem.ensemble):
         if n_whole == 0:
@@ -69,8 +76,7 @@ def prune_to_size(  # noqa: PLR0917
             raise _too_small_error(problem, options, budget, n_nodes)
         pruner = method.with_keep(n_whole)
         fit(pruner, problem.predictions_for(pruner))
-        return refit_members(problem, pruner, options, rng), pruner
-    has_size = options.max_nodes is not None or budget.max_bytes is not None
+        return refit_members(problem, pruner, options, rng), pruner, found
     counts = {1, *N_TREES} if has_size else set()
     counts |= {round(n_fast * more) for more in _MORE_TREES} if n_fast is not None else set()
     n_selected = max(n_whole, min(problem.n_members, max(counts)))
@@ -83,7 +89,7 @@ def prune_to_size(  # noqa: PLR0917
     if options.refit == "auto" and may_be_whole:
         gain = estimate_gain(task, problem, method.with_keep(n_whole))
         if not gain.helps:
-            return problem, whole_pruner
+            return problem, whole_pruner, found
     latency = None if n_fast is None else measure_step_latency(problem, task, order[:n_fast])
     limits = _SizeLimits(problem.ensemble, options.max_nodes, budget.max_bytes, latency)
     is_useful = has_size or latency is None or latency.step > 0 or not may_be_whole
@@ -91,11 +97,13 @@ def prune_to_size(  # noqa: PLR0917
     if may_be_whole and (
         pruned is None or task.distance(task.members, task.values) <= pruned.distance
     ):
-        return with_refitted(problem, task.refitted_ensemble()), whole_pruner
+        return with_refitted(problem, task.refitted_ensemble()), whole_pruner, found
     if pruned is None:
         raise _too_small_error(problem, options, budget, LEAST_NODES)
     refitted = pruned.apply_to(problem.ensemble)
-    return with_refitted(problem, refitted), restrict_members(pruner, pruned.members)
+    if found is not None:
+        found = found._replace(decided_by=f"{found.decided_by}, before branches were pruned")
+    return with_refitted(problem, refitted), restrict_members(pruner, pruned.members), found
 
 
 def _n_whole_trees(  # noqa: PLR0917
