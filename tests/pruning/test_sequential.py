@@ -232,6 +232,14 @@ def test_sample_weights_decide_the_label_that_nobody_answers():
     assert answers[2] == 1
 
 
+def test_a_member_without_weight_is_not_asked_if_the_others_abstain():
+    blend = Blend(["a", "b"], weights=[0, 1], classes=[0, 1], prior=[0.1, 0.9])
+    table = np.ma.array([[0, 1], [0, 0]], mask=[[False, True], [False, False]])
+    panel = blend.sequential(table, cost=[5, 2])
+    assert (panel.names, panel.expected_cost) == (["b", "a"], 2)
+    assert panel.predict(callables(table), np.arange(2)).tolist() == [1, 0]
+
+
 def test_members_are_called_only_for_undecided_samples():
     votes = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
     asked = {}
