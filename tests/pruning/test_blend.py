@@ -175,8 +175,9 @@ def test_with_sample_weights_scores_of_unanswered_samples_are_those_of_the_blend
     assert on_validation == pytest.approx(
         np.average(errors[:80] ** 2, weights=weights[:80]), rel=1e-6
     )
-    on_test = pruning.summary(table[80:], y[80:]).loc["Brier score" if is_soft else "mean squared error"]
-    assert on_test["after"] == pytest.approx(np.mean(errors[80:] ** 2), rel=1e-6)
+    row = "Brier score" if is_soft else "mean squared error"
+    on_test = pruning.summary(table[80:], y[80:]).loc[row, "after"]
+    assert on_test == pytest.approx(np.mean(errors[80:] ** 2), rel=1e-6)
 
 
 def test_members_are_found_by_name_and_other_columns_are_ignored():

@@ -96,10 +96,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     `predict` accepts all forms of tables that `prune` accepts. In dicts and data frames, the
-    members are found by their names, and other columns are ignored. Arrays have either one column
-    for each of the ``n_members`` members, or only the columns of this blend, in the order of
-    ``names``. Where predictions of some members are missing, the weights of the other members are
-    divided by their sum.
+    members are found by their names, and other columns are ignored. Arrays, and data frames whose
+    column names are not text, have either one column for each of the ``n_members`` members, or only
+    the columns of this blend, in the order of ``names``. Where predictions of some members are
+    missing, the weights of the other members are divided by their sum.
 
     Examples
     --------
