@@ -312,6 +312,8 @@ def test_regression_has_no_vote_to_decide():
     pruning = prune([[1.5, 2.0], [0.5, 1.0], [3.0, 2.5]], y=[1.7, 0.6, 2.8], keep=2)
     with pytest.raises(InputError, match="needs classes"):
         pruning.sequential()
+    with pytest.raises(InputError, match="needs classes"):
+        pruning.estimator.sequential([[1.5, 2.0]])
 
 
 def test_a_blend_is_asked_in_turn_by_the_predictions_that_are_passed():
