@@ -79,6 +79,18 @@ def test_prune_returns_the_first_members_and_their_number_follows_the_curve():
     assert pruning.expected_votes.values.tolist() == curve.tolist()
 
 
+def test_the_fewest_members_are_kept_although_an_even_number_has_more_tied_votes():
+    rng = np.random.default_rng(0)
+    votes = (rng.random((6, 6)) < rng.choice([0.9, 0.6], (6, 1))).astype(int)
+    y = np.array([0, 1, 1, 1, 1, 1])
+    pruning = prune(votes, y=y, exchangeable=True, tolerance=0.1)
+    values = pruning.expected_votes.values
+    assert values.max() == values[4] == pytest.approx(0.75)
+    assert values[2] == pytest.approx(0.65)
+    assert values[3] < 0.65  # four members tie more often than three
+    assert len(pruning.member_indices) == 3
+
+
 def test_the_order_of_the_members_does_not_change_their_number():
     votes, y = sampled_answers()
     sizes = {

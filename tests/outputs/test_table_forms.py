@@ -189,6 +189,24 @@ def test_numeric_labels_need_no_positive_class(labels):
     assert sorted(turned.member_indices.tolist()) == sorted(expected)
 
 
+@pytest.mark.parametrize("labels", [[0, 1], [0.0, 1.0], [False, True], ["no", "yes"]])
+def test_columns_named_by_the_other_class_are_not_read_as_the_positive_one(labels):
+    y, p = binary_case()
+    first, second = labels
+    texts = ["0", "1"] if isinstance(first, float) else [str(first), str(second)]
+    others = pd.DataFrame(1 - p, columns=[f"{name}:{texts[0]}" for name in NAMES])
+    truth = np.array(labels)[y]
+    with pytest.raises(InputError, match="named like a probability of class") as caught:
+        prune(others, y=truth, keep=2, positive=second)
+    assert "\n" not in str(caught.value)
+    ragged = others.assign(**{f"{NAMES[0]}:{texts[1]}": p[:, 0]})
+    with pytest.raises(InputError, match="columns of both classes for each member"):
+        prune(ragged, y=truth, keep=2, positive=second)
+    expected = prune(p, y=truth, keep=2, positive=second).member_indices.tolist()
+    found = prune(others, y=truth, keep=2, positive=first).member_indices.tolist()
+    assert sorted(found) == sorted(expected)
+
+
 def test_text_labels_need_the_positive_class():
     y, p = binary_case()
     truth = np.array(["stay", "churn"])[y]

@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from secateurs import Blend, load, prune, save
+from secateurs import Blend, frontier, load, prune, save
 from secateurs.exceptions import InputError, SecateursError
 
 LABELS = np.array(["ant", "bee", "cat"])
@@ -153,6 +153,31 @@ def test_labels_that_no_member_predicts_are_classes_too():
     blend = prune(votes, y=truth, keep=2, pruner="comep", classes=LABELS).estimator
     assert blend.classes_.tolist() == ["aardvark", *LABELS]
     assert blend.prior[0] == pytest.approx(3 / 90)
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "values"])
+def test_with_sample_weights_scores_of_unanswered_samples_are_those_of_the_blend(kind):
+    rng = np.random.default_rng(3)
+    y, weights = (rng.random(120) < 0.3).astype(int), rng.uniform(0.2, 3, 120)
+    weights[y == 1] *= 5
+    table = np.floor(np.clip(0.3 + 0.4 * y[:, None] + rng.normal(0, 0.2, (120, 4)), 0, 1) * 512)
+    table = np.where(rng.random((120, 4)) < 0.5, np.nan, table / 512)
+    table[::4] = np.nan
+    is_soft = kind == "probabilities"
+    options = {"positive": 1} if is_soft else {}
+    scoring = "neg_brier_score" if is_soft else "neg_mean_squared_error"
+    options |= {"cost": [1, 2, 3, 4], "sample_weight": weights[:80], "scoring": scoring}
+    front = frontier(table[:80], y=y[:80], **options)
+    pruning = front.at(max_cost=10)
+    blend = pruning.estimator
+    errors = (blend.predict_proba(table)[:, 1] if is_soft else blend.predict(table)) - y
+    on_validation = -front.table()["validation_score"].iloc[-1]
+    assert on_validation == pytest.approx(
+        np.average(errors[:80] ** 2, weights=weights[:80]), rel=1e-6
+    )
+    row = "Brier score" if is_soft else "mean squared error"
+    on_test = pruning.summary(table[80:], y[80:]).loc[row, "after"]
+    assert on_test == pytest.approx(np.mean(errors[80:] ** 2), rel=1e-6)
 
 
 def test_members_are_found_by_name_and_other_columns_are_ignored():

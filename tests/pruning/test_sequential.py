@@ -232,6 +232,14 @@ def test_sample_weights_decide_the_label_that_nobody_answers():
     assert answers[2] == 1
 
 
+def test_a_member_without_weight_is_not_asked_if_the_others_abstain():
+    blend = Blend(["a", "b"], weights=[0, 1], classes=[0, 1], prior=[0.1, 0.9])
+    table = np.ma.array([[0, 1], [0, 0]], mask=[[False, True], [False, False]])
+    panel = blend.sequential(table, cost=[5, 2])
+    assert (panel.names, panel.expected_cost) == (["b", "a"], 2)
+    assert panel.predict(callables(table), np.arange(2)).tolist() == [1, 0]
+
+
 def test_members_are_called_only_for_undecided_samples():
     votes = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
     asked = {}
@@ -304,6 +312,8 @@ def test_regression_has_no_vote_to_decide():
     pruning = prune([[1.5, 2.0], [0.5, 1.0], [3.0, 2.5]], y=[1.7, 0.6, 2.8], keep=2)
     with pytest.raises(InputError, match="needs classes"):
         pruning.sequential()
+    with pytest.raises(InputError, match="needs classes"):
+        pruning.estimator.sequential([[1.5, 2.0]])
 
 
 def test_a_blend_is_asked_in_turn_by_the_predictions_that_are_passed():

@@ -45,7 +45,9 @@ def select_exchangeable(
             )
         tolerance = tolerances[problem.scoring.key]
         limits = [ToleratedLoss(problem.scoring.key, expected.values, tolerance)]
-        found = smallest_tolerated_size(expected.sizes, limits, relative_to=budget.relative_to)
+        # Expected scores are no lucky draws, so that larger numbers need not confirm them. They
+        # alternate: an even number of members has more tied votes.
+        found = smallest_tolerated_size(expected.sizes, limits, 0.0, budget.relative_to)
         assert found is not None  # the reference itself is within any tolerance
         size, reference = found.size, found.reference_size
         assert reference is not None

@@ -105,8 +105,11 @@ def most_frequent_class(outputs: Any) -> Any:
     return outputs.classes[int(np.argmax(counts))]
 
 
-def fallback_prediction(truth: Array, n_classes: int) -> FloatArray:
+def fallback_prediction(
+    truth: Array, n_classes: int, sample_weight: FloatArray | None = None
+) -> FloatArray:
     """Return the class frequencies, or the mean of y without classes, as an array."""
     if n_classes == 0:
-        return np.array([truth.mean()])
-    return np.bincount(truth, minlength=n_classes) / len(truth)
+        return np.array([np.average(truth, weights=sample_weight)])
+    counts = np.bincount(truth, sample_weight, minlength=n_classes)
+    return counts / counts.sum()

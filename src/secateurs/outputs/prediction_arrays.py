@@ -258,6 +258,7 @@ def _read_single_probabilities(
 ) -> PredictionArray:
     """Return probabilities of both classes from a table with those of one class."""
     classes, positive = _resolve_positive(table_format, known)
+    _reject_columns_of_other_class(members, classes, positive)
     table = _as_numbers(np.ma.asanyarray(values))
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise InputError(
@@ -278,6 +279,20 @@ def _read_single_probabilities(
         both = np.ma.array(both, mask=np.repeat(mask[:, :, None], 2, axis=2))
     is_recognised = table_format.positive is None
     return PredictionArray(both, "probabilities", classes, members, positive, is_recognised)
+
+
+def _reject_columns_of_other_class(members: TableMembers, classes: Array, positive: object) -> None:
+    """Raise an error if a column is named model:class, with another class than the positive one."""
+    (other,) = (label for label in classes.tolist() if label != positive)
+    text = f"{other:g}" if isinstance(other, float) else str(other)
+    for name in () if members.names is None else members.names:
+        if name.endswith((f":{text}", f":{other}")):
+            raise InputError(
+                f"Column {name!r} is named like a probability of class {text}, but the columns are "
+                f"read as probabilities of class {positive}. Pass columns of both classes for each "
+                "member, or columns of one class, with this class as {positive}.",
+                positive=...,
+            )
 
 
 def _resolve_positive(table_format: TableFormat, known: ArrayLike | None) -> tuple[Array, object]:

@@ -237,7 +237,7 @@ class Predictions:
         if missing == self.missing_rule:
             return self
         changed = replace(self, missing_rule=missing, fallback=None)
-        return changed if self.y is None else changed._with_own_fallback()
+        return changed if self.y is None else changed.with_own_fallback()
 
     def has_prediction(self, members: MemberIndices | None = None) -> BoolArray:
         """Return the mask of the samples that at least one of some members predicts."""
@@ -434,16 +434,17 @@ class Predictions:
         if self.is_numbers:
             values = as_target_values(y, self.n_samples)
             check_target_scale(values, self._largest_value())
-            return replace(self, y=make_read_only(values))._with_own_fallback()
+            return replace(self, y=make_read_only(values)).with_own_fallback()
         labels = as_label_column(y, self.n_samples)
         recoded = self.among(merge_classes(self.classes, find_classes(labels)))
-        return replace(recoded, y=encode_column(labels, recoded.classes))._with_own_fallback()
+        return replace(recoded, y=encode_column(labels, recoded.classes)).with_own_fallback()
 
-    def _with_own_fallback(self) -> Predictions:
+    def with_own_fallback(self, sample_weight: FloatArray | None = None) -> Predictions:
         """Return the predictions with the class frequencies or the mean of their own y."""
         if not counts_as_wrong(self):
             return self
-        return replace(self, fallback=fallback_prediction(self.truth, self.n_classes))
+        fallback = fallback_prediction(self.truth, self.n_classes, sample_weight)
+        return replace(self, fallback=fallback)
 
     def _largest_value(self) -> float:
         """Return an upper bound of the absolute values, of at most twice the largest one."""
@@ -475,7 +476,7 @@ class Predictions:
             y=make_read_only(np.concatenate(targets)) if targets else None,
             has_missing=self.has_missing or scores.has_missing,
             samples=None,
-        )._with_own_fallback()
+        ).with_own_fallback()
 
     def with_exponent(self, exponent: int) -> Predictions:
         """Return the same predictions in equal or larger steps."""

@@ -178,6 +178,9 @@ class Problem:
         if predictions.has_missing and not predictions.n_answered.any():
             raise InputError("All predictions are missing. Pass members that predict samples.")
         n_samples, n_test = predictions.n_samples, 0 if test_set[1] is None else len(test_set[1])
+        sample_weight = check_sample_weights(sample_weight, n_samples, "sample_weight")
+        if isinstance(predictions, Predictions):
+            predictions = predictions.with_own_fallback(sample_weight)
         main, *others = resolve_scorings(scoring, predictions.classes)
         if sensitive_features_test is None and isinstance(sensitive_features, str):
             sensitive_features_test = None if X_test is None else sensitive_features
@@ -190,7 +193,7 @@ class Problem:
             n_jobs,
             None if X is None else row_hashes(X),
             main,
-            check_sample_weights(sample_weight, n_samples, "sample_weight"),
+            sample_weight,
             check_sample_weights(sample_weight_test, n_test, "sample_weight_test"),
             columns=column_types(X),
             cross_validation=(
@@ -403,9 +406,9 @@ class Problem:
         """
         ruled = outputs.with_missing_rule(self.missing_rule)
         if isinstance(ruled, Predictions) and counts_as_wrong(ruled):
-            truth = true_values(self.predictions)
-            known = [np.mean(truth == label) for label in ruled.classes]
-            fallback = np.array(known if known else [truth.mean()])
+            truth, weights = true_values(self.predictions), self.sample_weight
+            shares = [np.average(truth == label, weights=weights) for label in ruled.classes]
+            fallback = np.array(shares or [np.average(truth, weights=weights)])
             ruled = replace(ruled, fallback=fallback)
         return self._with_samples(ruled, self.X_test)
 
@@ -442,10 +445,9 @@ class Problem:
         y = true_values(self.predictions)
         if isinstance(self.ensemble, PredictionTable):
             soft = self.ensemble.numeric_predictions.with_labels(y)
-            soft = soft.with_missing_rule(self.missing_rule)
         else:
             soft = collect_encoded_predictions(self.ensemble, self.X, y, self.oob, self.n_jobs)
-            soft = soft.with_missing_rule(self.missing_rule)
+        soft = soft.with_missing_rule(self.missing_rule).with_own_fallback(self.sample_weight)
         return replace(soft, samples=self.predictions.samples)
 
     @cached_property

@@ -40,8 +40,8 @@ def vote_leads(state: FloatArray, margin: float) -> tuple[IndexArray, FloatArray
 
 def is_stopped(lead: FloatArray, remaining: float, confidence: float) -> BoolArray:
     """Return which samples are decided: the remaining weight cannot change the winner."""
-    is_decided: BoolArray = lead > remaining
-    if confidence == 1 or remaining == 0:
+    is_decided: BoolArray = (lead > remaining) | (remaining <= 0)
+    if confidence == 1 or remaining <= 0:
         return is_decided
     # A confidence is one of these ratios: comparing products could differ by a rounding error.
     return is_decided | (lead / remaining >= confidence)
@@ -77,10 +77,11 @@ def resolve_order(  # noqa: PLR0917
 
 def _simple_orders(weights: FloatArray, costs: FloatArray) -> dict[str, list[int]]:
     """Return orders that follow from weights and costs alone, by name."""
+    ratios = np.divide(costs, weights, out=np.full(len(costs), np.inf), where=weights > 0)
     return {
         "cost": np.lexsort((-weights, costs)).tolist(),
         "weight": np.lexsort((costs, -weights)).tolist(),
-        "cost per weight": np.argsort(costs / weights, kind="stable").tolist(),
+        "cost per weight": np.argsort(ratios, kind="stable").tolist(),
     }
 
 

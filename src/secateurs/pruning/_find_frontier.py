@@ -93,7 +93,8 @@ def frontier(
     missing : {"wrong", "ignore"}, optional
         What a missing prediction means, as for `prune`.
     weights : bool, optional
-        Whether the weights of each panel's members are optimised, as for `prune`.
+        Whether the weights of each panel's members are optimised, as for `prune`, after the panel
+        was selected. The held-out scores are those with weights.
     n_jobs : int, optional
         Number of threads used to collect votes.
     random_state : int, RandomState or None, default=None

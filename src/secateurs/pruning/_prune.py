@@ -136,12 +136,12 @@ def prune(
     cost, max_cost : array-like of shape (n_members,) or dict, and float, optional
         The cost of each member, in their order or by name, such as the price of a query, and
         instead of ``keep`` the maximum total cost of the kept members. The panel with the best
-        validation score within the cost is kept: of all panels if there are up to 16 members, or
-        20 if the table is small; otherwise the best panel that greedy selection in several orders
-        and swaps of members find. A larger ``max_cost`` never gives a panel with a lower
-        validation score. Without ``max_cost``, or with ``tolerance``, the lowest total cost within
-        the tolerance (0.005 by default) is used. With ``keep``, costs are only reported. See
-        `frontier` for all total costs at once.
+        validation score within the cost is kept: of all panels if there are up to 16 members (20 if
+        the table is small, 10 or 12 for scores that take long); otherwise the best panel that
+        greedy selection in several orders and swaps of members find. A larger ``max_cost`` never
+        gives a panel with a lower validation score. Without ``max_cost``, or with ``tolerance``,
+        the lowest total cost within the tolerance (0.005 by default) is used. With ``keep``, costs
+        are only reported. See `frontier` for all total costs at once.
     max_group_loss : float or str, optional
         Instead of ``keep``: maximum loss of the cross-validated score in any subgroup of
         ``sensitive_features``, in addition to ``tolerance``.

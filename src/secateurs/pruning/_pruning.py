@@ -393,6 +393,12 @@ class Pruning:
         Returns
         -------
         SequentialPanel
+
+        Notes
+        -----
+        Probabilities on the validation samples are stored in steps of 2⁻¹⁴. Where sums of
+        probabilities tie, the expected cost can therefore differ from the cost of ``predict``.
+        `Blend.sequential` counts with the probabilities that are passed to it.
         """
         return panel_of_members(self.problem, self.member_indices, order, tolerance)
 

@@ -26,7 +26,7 @@ from secateurs.outputs.table_members import TableFormat, samples_per_member
 from secateurs.problem import costs_by_name
 from secateurs.pruning._asking_order import Order
 from secateurs.pruning._blend_json import blend_from_text, blend_to_text, check_parameters
-from secateurs.pruning.sequential import PanelAnswers, SequentialPanel
+from secateurs.pruning.sequential import NOT_FOR_REGRESSION, PanelAnswers, SequentialPanel
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import (
     Array,
@@ -96,10 +96,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     `predict` accepts all forms of tables that `prune` accepts. In dicts and data frames, the
-    members are found by their names, and other columns are ignored. Arrays have either one column
-    for each of the ``n_members`` members, or only the columns of this blend, in the order of
-    ``names``. Where predictions of some members are missing, the weights of the other members are
-    divided by their sum.
+    members are found by their names, and other columns are ignored. Arrays, and data frames whose
+    column names are not text, have either one column for each of the ``n_members`` members, or only
+    the columns of this blend, in the order of ``names``. Where predictions of some members are
+    missing, the weights of the other members are divided by their sum.
 
     Examples
     --------
@@ -283,7 +283,6 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         score = r2_score if self.kind == "values" else accuracy_score
         return float(score(y, self.predict(table), sample_weight=sample_weight))
 
-    @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     def sequential(
         self,
         table: Any,
@@ -321,6 +320,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         -------
         SequentialPanel
         """
+        if self.kind == "values":
+            raise InputError(NOT_FOR_REGRESSION)
         values, is_missing = self._as_numbers(self._own_members(self._read_table(table)))
         shares = np.where(is_missing[:, :, None], 0.0, values).transpose(1, 0, 2)
         n_samples = len(values)

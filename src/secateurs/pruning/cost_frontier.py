@@ -87,7 +87,8 @@ class Frontier:
 
             - ``cost``, the total cost of the panel; ``members``, their number; ``names``, and
               ``weights`` if members have weights.
-            - ``validation_score``, on the samples that the panel was selected on.
+            - ``validation_score``, on the samples that the panel was selected on. Like
+              ``upper_bound``, it is that of the panel before its weights are optimised.
             - The held-out score, under its name, and its ``standard_error``; ``change`` against
               the full ensemble on the same samples, and its 95 % interval from ``low`` to
               ``high``. In cross-validation, it is the score of the panels that the same search

@@ -34,6 +34,7 @@ from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 # A member: called with samples, it returns their labels, or probabilities (samples × classes).
 AskMember: TypeAlias = Callable[[Any], ArrayLike]
+NOT_FOR_REGRESSION = "Asking in turn needs classes: the mean of values is never decided early."
 _MOST_CONFIDENCES = 200  # confidences to stop at that are compared, if a tolerance is given
 _MOST_CELLS = 1 << 20  # bounds the memory of comparing confidences to a few MB
 _ROUNDING = 1e-9  # lead that other weights must have, relative to their sum
@@ -320,7 +321,7 @@ def panel_of_members(
     ``weights`` are those of the members; by default, the weights of the problem's members.
     """
     if problem.is_regression:
-        raise InputError("Asking in turn needs classes: the mean of values is never decided early.")
+        raise InputError(NOT_FOR_REGRESSION)
     if weights is None and problem.member_weights is not None:
         weights = problem.member_weights[members]
     own = problem.ensemble.weights
