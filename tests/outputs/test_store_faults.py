@@ -510,7 +510,7 @@ def test_a_child_that_was_forked_while_a_store_was_locked_does_not_keep_the_lock
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            assert pool.submit(lock_again).result(60)
+            assert pool.submit(lock_again).result(300)
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
