@@ -327,7 +327,7 @@ def test_threads_run_methods_side_by_side(forest):
     meeting = threading.Barrier(2)
 
     def first_members(votes, y, keep):
-        meeting.wait(60)
+        meeting.wait(300)
         return range(keep)
 
     methods = {"one": first_members, "two": first_members}

@@ -51,7 +51,7 @@ def runner():
     )
     yield process
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -59,7 +59,7 @@ def run_in_threads(function, n_calls=N_THREADS):
 
     def run(number):
         if number < N_THREADS:
-            start.wait(60)
+            start.wait(300)
         return function(number)
 
     with ThreadPoolExecutor(N_THREADS) as pool:
@@ -188,13 +188,13 @@ def test_other_threads_keep_their_filters_while_one_records(action):
     def record():
         with record_warnings() as recorded:
             recording.set()
-            assert done.wait(60)
+            assert done.wait(300)
         return recorded
 
     with warnings.catch_warnings(record=True) as shown, ThreadPoolExecutor(1) as pool:
         warnings.simplefilter(action)
         recorded = pool.submit(record)
-        assert recording.wait(60)
+        assert recording.wait(300)
         try:
             if action == "error":
                 with pytest.raises(UserWarning, match="of the main thread"):
@@ -272,7 +272,7 @@ def works_in_child(check, context):
             over.wait(0.3)
     thread = threading.Thread(target=hold)
     thread.start()
-    inside.wait(60)
+    inside.wait(300)
     child = os.fork()
     if not child:
         os._exit(0 if check() else 3)
@@ -292,7 +292,7 @@ def importing():
     sys.begun = threading.Event()
     thread = threading.Thread(target=__import__, args=["slow_module"])
     thread.start()
-    sys.begun.wait(60)
+    sys.begun.wait(300)
     yield
     thread.join(60)
 
@@ -361,9 +361,9 @@ assert max(before) == 2, before
 
 def work(is_last):
     with limit_libraries_to_one_thread():
-        inside.wait(60)
+        inside.wait(300)
         if is_last:
-            assert first_left.wait(60)
+            assert first_left.wait(300)
         limited = n_threads()
     first_left.set()
     return set(limited)

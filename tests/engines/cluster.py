@@ -86,4 +86,4 @@ class Cluster:
 def kill(process):
     """Kill a process at once, and see it gone."""
     process.send_signal(signal.SIGKILL)
-    process.wait(timeout=60)
+    process.wait(timeout=300)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from secateurs import BestMembersPruner, search
 
-PATIENCE = 60  # seconds after which a test has surely failed
+PATIENCE = 300  # seconds after which a test has surely failed
 
 
 def wait_for(sign, what, patience=PATIENCE):

@@ -186,6 +186,6 @@ def test_many_runs_share_a_cluster(client, store):
             for keep in (3, 5)
             for shard in ("members", "rows")
         ]
-        fitted = [job.result(timeout=60) for job in jobs]
+        fitted = [job.result(timeout=300) for job in jobs]
     for pruner in fitted:
         assert found(pruner) == found(COMEP(pruner.keep).fit(*CASE))

@@ -338,7 +338,7 @@ def test_an_interrupt_ends_all_work(tmp_path):
             assert not signs(folder, "finished")
             if kind != "group":
                 assert len(signs(folder, "stopped")) >= 2
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
     finally:
         process.kill()
         process.communicate(timeout=300)

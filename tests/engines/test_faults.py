@@ -145,7 +145,7 @@ def test_a_worker_killed_in_a_round_changes_nothing(site, store, size, n_running
         fitting = pool.submit(gated(folder, size).fit, votes, executor=site.client)
         kill_one_of(workers, folder, n_running)
         (folder / "go").touch()
-        assert found(fitting.result(timeout=60)) == EXPECTED
+        assert found(fitting.result(timeout=300)) == EXPECTED
     assert no_files_of_runs(store)
 
 
@@ -174,7 +174,7 @@ def test_a_worker_killed_within_a_step_of_an_exact_run_changes_nothing(
     stalls = site.special_worker("--preload", HERE / "stalling.py", STALL_FOLDER=str(folder))
     fitting = background(COMEP(7, shard=shard, start=0).fit, store, executor=site.client)
     kill_one_of([stalls], folder, 1)
-    assert found(fitting.result(timeout=60)) == found(COMEP(7, start=0).fit(*CASE))
+    assert found(fitting.result(timeout=300)) == found(COMEP(7, start=0).fit(*CASE))
 
 
 @pytest.mark.parametrize(("shard", "n_others"), [("members", 0), ("rows", 1)])
@@ -340,7 +340,7 @@ def test_when_all_workers_are_lost_there_is_an_error(site, background, tmp_path,
     fitting = background(gated(tmp_path).fit, *CASE, executor=site.client)
     kill_one_of(workers, tmp_path, 1)
     with pytest.raises(ExecutorError, match="has had no workers for 1 s"):
-        fitting.result(timeout=60)
+        fitting.result(timeout=300)
 
 
 def test_when_all_workers_are_lost_an_exact_run_can_go_on_later(site, store, asked, monkeypatch):
@@ -461,7 +461,7 @@ def test_a_worker_may_join_late(site, background):
     fitting = background(gated().fit, *CASE, executor=site.client)
     assert not fitting.done()
     site.workers(1)
-    assert found(fitting.result(timeout=60)) == EXPECTED
+    assert found(fitting.result(timeout=300)) == EXPECTED
 
 
 def test_the_loss_of_the_scheduler_is_an_error(tmp_path, background):
@@ -481,7 +481,7 @@ def test_the_loss_of_the_scheduler_is_an_error(tmp_path, background):
             wait_for(lambda: signs(tmp_path, "running"), "a task to run")
             kill(cluster.scheduler)
             with pytest.raises(ExecutorError, match="scheduler is lost"):
-                fitting.result(timeout=60)
+                fitting.result(timeout=300)
             with pytest.raises(ExecutorError, match="scheduler is lost"):
                 COMEP(3).fit(*CASE, executor=client)
             wait_for(lambda: client.status == "closed", "the client to give up")
@@ -510,5 +510,5 @@ def test_a_process_killed_is_told_in_one_line(background, tmp_path, kind):
     assert pid != os.getpid()
     os.kill(pid, 9)
     with pytest.raises(ExecutorError, match=r"^A worker process died .*Run again") as caught:
-        fitting.result(timeout=60)
+        fitting.result(timeout=300)
     assert "\n" not in str(caught.value)

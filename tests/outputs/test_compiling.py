@@ -141,6 +141,11 @@ def test_compiling_is_reported_if_it_takes_longer_than_a_second(listener, caplog
     assert listener.seconds == pytest.approx(0.6 + 0.6 + 0.6 + 0.3)
 
 
+def test_functions_of_other_packages_without_a_module_are_compiled(listener):
+    compiles(listener, module=None)  # defined by exec, in a namespace without a name
+    assert listener.seconds == 0
+
+
 def test_a_stopwatch_excludes_compiling(listener):
     elapsed = compiling.start_stopwatch()  # at 0
     compiles(listener)  # which looks three times: at 0.3, 0.6 and 0.9

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,12 @@ from cases import plain
 from processes import with_path
 from secateurs import COMEP, EPFD, Votes, VoteStore, make_pruner
 from secateurs.exceptions import InputError
-from secateurs.outputs._store_files import checked_members, forget_checks, tile_lock
+from secateurs.outputs._store_files import (
+    checked_members,
+    filling_lock,
+    forget_checks,
+    tile_lock,
+)
 
 CASE = plain(11, 200, 3)
 LAST = 3  # number of the last tile, of two members; the others have three
@@ -487,6 +493,27 @@ try:
 except InputError as error:
     print(error)
 """
+
+
+@pytest.mark.parametrize("hold", [tile_lock, filling_lock])
+def test_a_child_that_was_forked_while_a_store_was_locked_does_not_keep_the_lock(tmp_path, hold):
+    store = VoteStore.create(tmp_path / "votes", 8, 100, [0, 1, 2], tile_members=4)
+    with hold(store.path):
+        child = os.fork()
+        if not child:
+            time.sleep(600)
+            os._exit(0)
+
+    def lock_again():
+        with hold(store.path):
+            return True
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            assert pool.submit(lock_again).result(300)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def test_threads_may_check_and_forget_tiles_at_the_same_time(tmp_path):

@@ -157,7 +157,7 @@ def test_counts_of_one_thread_are_not_disturbed_by_another():
 
     def count(member):
         tables = votes.joint_counts_of(votes.take([member]), slice(0, 40))
-        counted.wait(timeout=60)
+        counted.wait(timeout=300)
         return (tables == votes.joint_counts([member])).all()
 
     with ThreadPoolExecutor(4) as threads:

@@ -12,7 +12,12 @@ from secateurs import benchmark
 from secateurs.commands._prediction_files import read_prediction_file
 from secateurs.commands._table_files import read_table
 from secateurs.exceptions import UntrustedFileError
-from secateurs.persistence.table_limits import NUMBER_BYTES, TEXT_BYTES, check_table_size
+from secateurs.persistence.table_limits import (
+    _COLUMN_BYTES,
+    NUMBER_BYTES,
+    TEXT_BYTES,
+    check_table_size,
+)
 
 N_ROWS = 20_000_000
 
@@ -64,7 +69,7 @@ def test_every_format_has_the_limit_of_rows_and_the_option_raises_it(tmp_path, s
     target = "y" if suffix in (".csv", ".csv.gz", ".parquet") else None
     with pytest.raises(UntrustedFileError, match=r"10,00\d rows or more"):
         read_prediction_file(path, target, labels, (), 256 * 9_900)
-    found = read_prediction_file(path, target, labels, (), 10_001 * (256 + 3 * TEXT_BYTES))
+    found = read_prediction_file(path, target, labels, (), 10_001 * (256 + 4 * TEXT_BYTES))
     assert found.table.shape == (10_000, 2)
 
 
@@ -72,6 +77,25 @@ def test_long_lines_and_many_columns_count_too(tmp_path):
     path = tmp_path / "wide.csv.gz"
     with gzip.open(path, "wb") as handle:
         handle.write(b"a," * 1_000_000)
-    with pytest.raises(UntrustedFileError, match="needs 16"):
-        check_table_size(path, 1_000_000 * NUMBER_BYTES - 1, NUMBER_BYTES, "")
-    check_table_size(path, 1_000_000 * NUMBER_BYTES, NUMBER_BYTES, "")
+    needed = 1_000_000 * (NUMBER_BYTES + _COLUMN_BYTES)
+    with pytest.raises(UntrustedFileError, match=r"needs 1\.62 GB"):
+        check_table_size(path, needed - 1, NUMBER_BYTES, "")
+    check_table_size(path, needed, NUMBER_BYTES, "")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": ["x" * 100_000] * 1000, "b": [0] * 1000},  # one long text, used in every row
+        {"a": [[0.0] * 1_000_000] * 10, "b": [0] * 10},  # long lists
+    ],
+)
+def test_repeated_values_of_parquet_files_count_as_often_as_they_are_used(tmp_path, columns):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "repeated.parquet"
+    pd.DataFrame(columns).to_parquet(path)
+    assert path.stat().st_size < 100_000
+    for max_bytes in (90_000_000, 1_000_000):
+        with pytest.raises(UntrustedFileError, match=r"needs .* when unpacked"):
+            check_table_size(path, max_bytes, NUMBER_BYTES, "")
+    check_table_size(path, 200_000_000, NUMBER_BYTES, "")

@@ -62,7 +62,7 @@ def test_threads_that_time_an_ensemble_at_the_same_time_get_equal_timings(wide, 
     both, times = threading.Barrier(2), latency._time_sets
 
     def slow(*args):
-        both.wait(60)
+        both.wait(300)
         return times(*args)
 
     monkeypatch.setattr(latency, "_time_sets", slow)

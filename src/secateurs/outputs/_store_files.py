@@ -7,7 +7,7 @@ import shutil
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -149,7 +149,12 @@ def _hold_file_lock(file: Path, wait: bool) -> Iterator[bool]:
     On a file system without locks, it is always ours.
     """
     with file.open("r+b") as handle:
-        yield _acquire_lock(handle, wait)
+        is_ours = _acquire_lock(handle, wait)
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                _release_lock(handle)
 
 
 if sys.platform == "win32":
@@ -164,6 +169,9 @@ if sys.platform == "win32":
         except OSError:
             return False
         return True
+
+    def _release_lock(handle: IO[bytes]) -> None:
+        """Do nothing: Windows releases a lock when the file is closed."""
 else:
     import fcntl
 
@@ -176,6 +184,11 @@ else:
         except OSError:
             return True
         return True
+
+    def _release_lock(handle: IO[bytes]) -> None:
+        """Unlock a store, also for children that were forked meanwhile and keep the file open."""
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 class FinishedTile(NamedTuple):

@@ -60,7 +60,8 @@ class _CompileListener(event.Listener):
         self._has_paused_collector = False
 
     def on_start(self, event: event.Event) -> None:
-        if self._depth or event.data["dispatcher"].py_func.__module__.startswith("secateurs."):
+        module = event.data["dispatcher"].py_func.__module__ or ""  # None in code that exec runs
+        if self._depth or module.startswith("secateurs."):
             self.start_timer()
             self.n_compiled += self._depth == 1
             self._warn_once()
