@@ -363,9 +363,8 @@ class DefaultSize:
     def _best_size(self) -> DecidedSize:
         """Return the size with the best cross-validated score, or the method's own size."""
         scoring = library_scoring(self.problem)
-        if (
-            getattr(self.search.pruner, "keep", None) == 1
-        ):  # the best single member was found to be best
+        # `auto` has found that the best single member is best.
+        if getattr(self.search.pruner, "keep", None) == 1:
             return DecidedSize(1, f"no other size has a better cross-validated {scoring.label}")
         found = best_library_size(self.search, scoring)
         if found.size is None:
