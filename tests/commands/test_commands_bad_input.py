@@ -597,6 +597,8 @@ def test_a_scheduler_that_is_not_there_is_named(desk):
         (("data",), "Missing command"),
         (("data", "verify"), "Which folder? Pass --data DIR"),
         (("reproduce", "--only", "table-td"), "'table-td' is not a table or figure. Did you mean"),
+        (("reproduce", "--authors", ".", "--dry-run"), "--authors cannot be used with --only"),
+        (("reproduce", "--authors", ".", "--quick"), "--authors cannot be used with --only"),
         (("export", "forest.skops"), "Missing option '-o' / '--output'"),
     ],
 )

@@ -102,6 +102,13 @@ def test_a_folder_without_the_repositories_is_an_error_that_names_them(tmp_path)
         find_authors_folders(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_a_path_that_is_no_folder_is_named_as_such(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=f"{name} is not a folder. Pass a folder with clones of"):
+        find_authors_folders(tmp_path / name)
+
+
 def test_a_program_that_ends_at_once_is_an_error_in_one_line(program, tmp_path):
     (program / "EPFD" / "data_distributed.py").write_text("raise SystemExit('no numpy')")
     with pytest.raises(InputError, match="The authors' program failed: no numpy") as caught:

@@ -5,6 +5,7 @@ from functools import partial
 import pandas as pd
 import pytest
 from made_up_results import frame_of, judged, key_of, noise, noisy, plan_of, row_of
+from matplotlib.figure import Figure
 
 from secateurs.benchmarking.pictures import render_picture
 from secateurs.paper._accuracy_tables import make_accuracy_table
@@ -42,6 +43,17 @@ def test_rank_figures_show_our_ranks_and_the_papers():
 def test_rank_figures_are_drawn():
     for picture in all_rank_pictures(tables_of())[:3]:
         assert render_picture(picture)["png"].startswith(b"\x89PNG")
+
+
+def test_figures_of_all_tables_count_rows_and_those_of_one_table_data_sets():
+    pictures = {picture.name: picture for picture in all_rank_pictures(tables_of())}
+    for table, counted in (("all", "6 rows"), ("table-dt", "3 data sets")):
+        for kind in ("friedman", "critical-difference"):
+            assert f"({counted} ours, " in pictures[f"{kind}-{table}"].caption
+        figure = Figure()
+        pictures[f"critical-difference-{table}"].draw(figure)
+        assert figure.axes[0].get_title() == f"ours: Nemenyi, α = 0.05, {counted}"
+    assert "data sets" not in pictures["aggregated-ranks"].caption
 
 
 def test_one_table_has_no_figures_of_all_tables():

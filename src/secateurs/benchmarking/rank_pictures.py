@@ -26,18 +26,19 @@ def rank_pictures(
     control: str | None = None,
     *,
     in_column: bool = False,
+    unit: str = "data sets",
 ) -> list[look.Picture]:
     """Return the figures of ranks for tables of scores, which become panels.
 
     ``sides`` has scores (data sets × methods) of the same methods by panel title; ``control`` is
     highlighted. With ``in_column`` figures are as wide as a column of a paper, otherwise as wide as
-    the names need.
+    the names need. ``unit`` is the name of the rows of the tables.
     """
     tests = {side: stats.nemenyi(scores) for side, scores in sides.items()}
     methods = list(next(iter(sides.values())).columns)
     headings = ("method", *(f"average rank{_comma_prefixed(side)}" for side in tests))
     rows = tuple((m, *(float(test.ranks[m]) for test in tests.values())) for m in methods)
-    counted = ", ".join(f"{test.n_sets} data sets {side}".rstrip() for side, test in tests.items())
+    counted = ", ".join(f"{test.n_sets} {unit} {side}".rstrip() for side, test in tests.items())
     band = f" The band is {control}'s." if control else ""
     if in_column:
         sizes = [(look.COLUMN, 2.1), (look.COLUMN, 2.3 * len(tests))]
@@ -50,7 +51,7 @@ def rank_pictures(
         ("friedman", "Friedman chart", partial(_draw_intervals, methods, control),
          " with intervals as long as Nemenyi's critical difference at 5 %: methods whose intervals "
          f"do not overlap differ.{band}"),
-        ("critical-difference", "Critical differences", _draw_diagrams,
+        ("critical-difference", "Critical differences", partial(_draw_diagrams, unit),
          ". A bar joins methods of which no two differ by Nemenyi's test at 5 %."),
     )  # fmt: skip
     return [
@@ -92,10 +93,10 @@ def _draw_intervals(methods: list[str], control: str | None, tests: Tests, figur
     look.label_rows(panels, methods)
 
 
-def _draw_diagrams(tests: Tests, figure: Figure) -> None:
+def _draw_diagrams(unit: str, tests: Tests, figure: Figure) -> None:
     """Draw a critical-difference diagram of the ranks for each comparison."""
     panels = figure.subplots(len(tests), 1, squeeze=False)[:, 0]
     for panel, (side, test) in zip(panels, tests.items(), strict=True):
         CriticalDifferenceDisplay(test).plot(ax=panel)
-        if side:
-            panel.title.set_text(f"{side}: {panel.get_title()}")
+        title = panel.get_title().replace("data sets", unit)
+        panel.title.set_text(f"{side}: {title}" if side else title)

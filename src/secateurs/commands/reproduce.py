@@ -90,6 +90,10 @@ def reproduce(
 
     check_output_folder(output)
     if authors is not None:
+        if only or quick or executor or dry_run:
+            raise click.UsageError(
+                "--authors cannot be used with --only, --quick, --scheduler or --dry-run."
+            )
         _compare_with_authors(out, authors, output)
         return
     from secateurs.paper import PLANS, load_plan

@@ -153,13 +153,16 @@ def compare_with_authors(folder: Path, out_dir: Path) -> list[JsonObject]:
 
 def find_authors_folders(folder: Path) -> list[Path]:
     """Return the folders of the authors' two repositories; raise an error that says what lacks."""
+    how_to_get = "github.com/eustomaqua/EPFD and github.com/eustomaqua/PyEnsemble"
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder. Pass a folder with clones of {how_to_get}.")
     found = []
     for name, content in (("EPFD", "data_distributed.py"), ("PyEnsemble", "pyensemble")):
         places = [place for place in (folder / name, folder) if (place / content).exists()]
         if not places:
             raise InputError(
                 f"{folder} has no copy of the authors' repository {name} (with {content}). Clone "
-                "github.com/eustomaqua/EPFD and github.com/eustomaqua/PyEnsemble into it."
+                f"{how_to_get} into it."
             )
         found.append(places[0].resolve())
     return found

@@ -155,7 +155,11 @@ def all_rank_pictures(tables: Sequence[AccuracyTable]) -> list[look.Picture]:
     for name, title, group, ours, paper in groups:
         if not ours.empty:
             sides = {"ours": ours} | ({} if paper.empty else {"the paper's": paper})
-            charts = rank_pictures(name, title, group, sides, method_label(CONTROL), in_column=True)
+            # A data set has one row in a table, but up to three in all tables.
+            unit = "rows" if name == "all" else "data sets"
+            charts = rank_pictures(
+                name, title, group, sides, method_label(CONTROL), in_column=True, unit=unit
+            )
             repeated = f"Repeats {ITEM} (a) of the paper" if name == "all" else f"Like {ITEM} (a)"
             references = (f"{repeated}{_coverage_note(tables, name)}.", NOT_REPEATED)
             pictures += [
@@ -189,8 +193,8 @@ def _rank_sums_picture(tables: Sequence[AccuracyTable]) -> look.Picture:
     )
     caption = (
         f"Repeats {ITEM} (b) of the paper{_coverage_note(tables, 'all')}. Sum of the ranks of each "
-        "method over the data sets of all tables; smaller is better. Data sets that were not "
-        "measured are missing on our side."
+        "method over the rows of all tables; smaller is better. Rows that were not measured are "
+        "missing on our side."
     )
     draw = partial(_draw_rank_sums, sides, [table.title for table in tables])
     title = "Aggregated ranks"
