@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.kept import refits
+from secateurs.text_format import format_count
 
 PICTURE = "kept-rivals.png"
 SCORES = ("accuracy", "AUC", "log loss")
@@ -50,11 +51,11 @@ _TICKS = (1, 2, 5, 10, 20, 50, 100)  # per cent of the bytes
 _HEAD = """# Benchmark against smaller models
 
 Why not train a smaller model instead? This page compares pruned forests with forests and boosted
-models that were trained from scratch, on {n_sets} data sets with {n_splits} random split(s)
+models that were trained from scratch, on {n_sets} data sets with {splits}
 each. It is created by
 
 ```
-python -m benchmarks.kept rivals --data DIR --page docs/kept-rivals.md
+python -m benchmarks.kept rivals --data DIR --splits {n_splits} --page docs/kept-rivals.md
 ```
 
 from the tables of a folder with at least 1,000 samples, and from generated data sets. Data sets
@@ -116,8 +117,9 @@ def read(out: Path) -> pd.DataFrame:
 
 def text(frame: pd.DataFrame) -> str:
     """Return the page."""
-    facts = {"n_sets": frame["data"].nunique(), "n_splits": frame["split"].nunique()}
-    parts = [_HEAD.format(**facts, picture=PICTURE)]
+    n_splits = frame["split"].nunique()
+    facts = {"n_splits": n_splits, "splits": format_count(n_splits, "random split")}
+    parts = [_HEAD.format(**facts, n_sets=frame["data"].nunique(), picture=PICTURE)]
     for size in sorted(frame["size"].unique(), key=_size_order):
         title = {"all": "Without a limit", "default size": "Default size"}.get(size, size)
         parts += [f"## {title}\n", _size_table(frame[frame["size"] == size])]
