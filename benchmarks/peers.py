@@ -146,7 +146,7 @@ def autogluon_modules(folder):
     core, selection = "autogluon.core", "autogluon.core.models.greedy_ensemble.ensemble_selection"
     if folder is not None:
         source = {name: folder / name / "src/autogluon" / name for name in ("core", "common")}
-        if (folder / "autogluon").is_dir():  # installed by pip install --target
+        if (folder / "autogluon/core").is_dir():  # installed by pip install --target
             source = {name: folder / "autogluon" / name for name in source}
         packages = {"autogluon": folder, core: source["core"], "autogluon.common": source["common"]}
         for path in ("utils", "models", "models/greedy_ensemble"):
