@@ -119,7 +119,8 @@ function band(plot, lower, upper, style) {
 function level(plot, value, style, text) {
   const at = plot.y(value);
   plot.layer.append(svg("line", { class: style, x1: plot.left, x2: plot.right, y1: at, y2: at }));
-  if (text) plot.layer.append(svg("text", { class: "tick", x: plot.left + 4, y: at - 5 }, text));
+  // In front of the lines that are drawn later.
+  if (text) plot.root.append(svg("text", { class: "tick halo", x: plot.left + 4, y: at - 5 }, text));
 }
 
 function dot(plot, x, y, style, radius = 6) {
