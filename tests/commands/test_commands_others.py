@@ -151,7 +151,8 @@ def test_fresh_forests_are_rows_of_the_leaderboard(desk):
     out_of_bag = ("compare", "forest.skops", "train.csv", "-t", TARGET, "-p", "es", "-k", "4")
     ended = type_in(*out_of_bag, "--oob", "--fresh")
     assert "  fresh forest  " in ended.out
-    assert "fresh forest: trained on the samples with 4 trees and min_samples_leaf=" in ended.err
+    note = "fresh forest: trained on the samples with 4 trees, and with min_samples_leaf="
+    assert note in ended.err
 
 
 def test_fresh_forests_that_cannot_be_trained_are_refused(desk):
