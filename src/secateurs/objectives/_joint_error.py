@@ -50,8 +50,8 @@ class JointError(PairObjective):
     >>> from secateurs import Predictions
     >>> from secateurs.objectives import JointError
     >>> objective = JointError(Predictions.encode([[2.5, 1.0], [0.5, 2.0]], y=[2.0, 1.0]))
-    >>> objective.squared_error([0, 1])  # the average is 1.75 and 1.25
-    0.0625
+    >>> objective.prefix_errors(objective.prefix_values([0, 1]))  # the average is 1.75 and 1.25
+    array([0.25  , 0.0625])
     """
 
     _lazy_sums: LazySums | None = None
@@ -120,10 +120,6 @@ class JointError(PairObjective):
         if self._lazy_sums is not None:
             self._lazy_sums.complete(np.arange(self.n_members))
             self._sums, self._lazy_sums = self._lazy_sums.sums, None
-
-    def squared_error(self, members: Sequence[int]) -> float:
-        """Return the squared error of the average of a set of members."""
-        return float(self.prefix_errors(self.prefix_values(members))[-1])
 
     def prefix_values(self, members: Sequence[int]) -> Floats:
         """Return the values of the sets of the first 1, 2, … members."""

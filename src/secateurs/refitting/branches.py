@@ -71,9 +71,8 @@ class BranchPruner:
         imitation: Imitation,
         prior: float,
         price: Price = "nodes",
-        are_free: bool = False,
     ) -> None:
-        self._imitation, self._prior, self._are_free = imitation, prior, are_free
+        self._imitation, self._prior = imitation, prior
         self._structure = [(tree.children_left, tree.children_right) for tree in trees]
         # k · target minus the sum of the trees' predictions, kept up to date.
         self._residuals = len(trees) * imitation.target
@@ -137,9 +136,7 @@ class BranchPruner:
         sums += np.where((left < 0)[:, None], weights * old.values, 0.0)
         add_children(left, right, np.zeros(len(left)), sums)
         wanted, total = sums + self._prior * start, weights + self._prior
-        values = wanted / total
-        if not self._are_free:
-            values = self._imitation.limits[index].nearest(values)
+        values = self._imitation.limits[index].nearest(wanted / total)
         is_split, leaf_of, n_nodes = old.is_split, old.leaf_of, old.n_nodes
         if price is not None:
             # The loss of a leaf, without the part that is the same for all prunings.
@@ -203,7 +200,7 @@ class BranchPruner:
         for index in split:
             tree = self.trees[index]
             values = (n_kept * tree.values + rest) / n_trees
-            if self._imitation.limits[index].classes is not None and not self._are_free:
+            if self._imitation.limits[index].classes is not None:
                 values = np.clip(values, 0.0, 1.0)  # removes rounding
             folded[index] = PrunedTree(tree.is_split, tree.leaf_of, values, tree.n_nodes)
         return folded
