@@ -26,9 +26,7 @@ FILES = (
 
 
 def run_demo(
-    folder: Path,
-    n_trees: int = 300,
-    callback: ProgressCallback | None = None,
+    folder: Path, n_trees: int = 300, callback: ProgressCallback | None = None
 ) -> tuple[Comparison, Pruning]:
     """Train a forest, compare all methods, write `FILES`, and return comparison and best pruning.
 

@@ -251,11 +251,7 @@ class TerminalBar:
             self._bar.start()
         (task,) = self._bar.task_ids
         self._bar.update(
-            task,
-            description=state.label,
-            completed=state.done,
-            total=state.total,
-            steps=str(state),
+            task, description=state.label, completed=state.done, total=state.total, steps=str(state)
         )
         self._bar.refresh()
 

@@ -7,13 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags, _safe_indexing, assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (

@@ -30,11 +30,7 @@ from secateurs.exceptions import (
 )
 from secateurs.labels import as_labels
 from secateurs.outputs.input_checks import as_target_values
-from secateurs.persistence.table_limits import (
-    MAX_TABLE_BYTES,
-    NUMBER_BYTES,
-    check_table_size,
-)
+from secateurs.persistence.table_limits import MAX_TABLE_BYTES, NUMBER_BYTES, check_table_size
 from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.selector import SelectorPruner, pruner_from_method, pruner_label
 from secateurs.text_format import format_count, format_list, to_one_line

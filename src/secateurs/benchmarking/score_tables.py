@@ -11,13 +11,7 @@ import numpy as np
 import pandas as pd
 
 from secateurs.benchmarking.table_text import BOLD, PLAIN, Grid, format_number
-from secateurs.statistics import (
-    PairedTest,
-    WinTieLoss,
-    average_ranks,
-    paired_t_test,
-    win_tie_loss,
-)
+from secateurs.statistics import PairedTest, WinTieLoss, average_ranks, paired_t_test, win_tie_loss
 from secateurs.text_format import NOTHING
 
 MARKS = {"win": "‡", "tie": "", "loss": "†"}  # of the control against a method

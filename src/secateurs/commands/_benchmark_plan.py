@@ -97,7 +97,7 @@ def _check_settings(where: str, table: Mapping[str, object], types: _Types) -> N
 
 
 _TYPE_NAMES = {
-    **{str: "a string", int: "an integer", float: "a number", list: "a list", dict: "a table"},
+    **{str: "a string", int: "an integer", float: "a number", list: "a list", dict: "a table"}
 }
 
 

@@ -31,10 +31,7 @@ class ColumnTypeParam(click.ParamType):  # type: ignore[type-arg]
     name = "COL=TYPE"
 
     def convert(
-        self,
-        value: str | tuple[str, str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
         """Split ``postcode=str`` into the column and its type."""
         if isinstance(value, tuple):

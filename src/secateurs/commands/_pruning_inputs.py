@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from secateurs.commands._column_types import ColumnTypes
-from secateurs.commands._labelled_samples import (
-    check_sample_counts,
-    known_features,
-    read_samples,
-)
+from secateurs.commands._labelled_samples import check_sample_counts, known_features, read_samples
 from secateurs.commands._prediction_files import read_labelled_predictions
 from secateurs.commands._pruning_options import MethodOptions
 from secateurs.commands._sample_columns import (

@@ -54,9 +54,7 @@ _SUFFIXES = (".csv", ".parquet")
 @option("-o", "--output", type=PATH, required=True, help="Write to this .csv or .parquet file.")
 @option("--proba", is_flag=True, help="Write probabilities of all classes instead of labels.")
 @option(
-    "--positive",
-    metavar="LABEL",
-    help="With --proba: write the probability of this class only.",
+    "--positive", metavar="LABEL", help="With --proba: write the probability of this class only."
 )
 @option("--id", "id_column", metavar="COL", help="Column of DATA to copy to the output.")
 @option(

@@ -193,11 +193,7 @@ def _size_reason(
 
 
 def _select_members(
-    problem: Problem,
-    pruner: str,
-    method: MethodOptions,
-    parameters: Mapping[str, Any],
-    out: Output,
+    problem: Problem, pruner: str, method: MethodOptions, parameters: Mapping[str, Any], out: Output
 ) -> Pruning:
     """Prune, on the cluster of ``--scheduler`` if it is set."""
     from secateurs import prune as prune_ensemble

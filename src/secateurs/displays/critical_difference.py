@@ -65,12 +65,7 @@ class CriticalDifferenceDisplay(BaseDisplay):
 
     @classmethod
     def from_scores(
-        cls,
-        scores: ArrayLike,
-        *,
-        test: str = "nemenyi",
-        alpha: float = 0.05,
-        ax: AxesLike = None,
+        cls, scores: ArrayLike, *, test: str = "nemenyi", alpha: float = 0.05, ax: AxesLike = None
     ) -> CriticalDifferenceDisplay:
         """Compare all methods and draw the diagram.
 

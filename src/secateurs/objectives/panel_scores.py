@@ -225,9 +225,7 @@ def is_missing(outputs: Votes | Predictions, member: int) -> BoolArray:
     return missing
 
 
-def _class_margins(
-    outputs: Votes | Predictions,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _class_margins(outputs: Votes | Predictions) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return margins of the true class over each other class, and the margins without members.
 
     Ties are lost against lower classes, so that these margins start at −1.

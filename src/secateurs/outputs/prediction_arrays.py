@@ -16,12 +16,7 @@ from secateurs.labels import EXACT_FLOATS, as_labels, is_text
 from secateurs.outputs.fixed_point import PROBABILITY_TOLERANCE
 from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
-from secateurs.outputs.table_members import (
-    TableFormat,
-    TableMembers,
-    find_members,
-    mask_missing,
-)
+from secateurs.outputs.table_members import TableFormat, TableMembers, find_members, mask_missing
 from secateurs.text_format import shorten_list
 from secateurs.typing import Array, PredictionKind, Samples
 

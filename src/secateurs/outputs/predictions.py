@@ -43,14 +43,7 @@ from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count
-from secateurs.typing import (
-    Array,
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    MemberIndices,
-    MissingRule,
-)
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices, MissingRule
 
 _ONE = 1 << PROBABILITY_BITS  # the cell for probability 1
 

@@ -13,14 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from secateurs.exceptions import InputError
-from secateurs.typing import (
-    Array,
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    MemberIndices,
-    Samples,
-)
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices, Samples
 
 if TYPE_CHECKING:
     from secateurs.ensembles import Ensemble

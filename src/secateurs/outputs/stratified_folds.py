@@ -12,10 +12,7 @@ N_FOLDS = 5
 
 
 def stratified_fold_indices(
-    y: Array,
-    rng: np.random.RandomState,
-    n_folds: int = N_FOLDS,
-    groups: IndexArray | None = None,
+    y: Array, rng: np.random.RandomState, n_folds: int = N_FOLDS, groups: IndexArray | None = None
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the indices of training and held-out samples of folds, stratified by class.
 

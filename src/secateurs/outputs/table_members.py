@@ -67,7 +67,7 @@ class TableMembers:
             member = [is_member_name(text) for text in texts].index(False)
             raise InputError(
                 f"Member {member} has the name {texts[member][:40]!r}. Pass names of 1 to "
-                f"{_MAX_NAME} characters without lone surrogates.",
+                f"{_MAX_NAME} characters without lone surrogates."
             )
         return replace(self, names=texts)
 

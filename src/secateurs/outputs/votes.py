@@ -22,12 +22,7 @@ from secateurs.outputs.input_checks import (
     fill_missing_votes,
     text_column_names,
 )
-from secateurs.outputs.label_coding import (
-    MOST_BY_NUMPY,
-    encode_column,
-    encode_labels,
-    mark_missing,
-)
+from secateurs.outputs.label_coding import MOST_BY_NUMPY, encode_column, encode_labels, mark_missing
 from secateurs.outputs.missing_answers import check_missing_rule, most_frequent_class
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import (
@@ -38,14 +33,7 @@ from secateurs.outputs.vote_packing import (
     pack_blocks,
     pack_column,
 )
-from secateurs.typing import (
-    Array,
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    MemberIndices,
-    MissingRule,
-)
+from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices, MissingRule
 from secateurs.units import format_bytes
 
 _MOST_CELLS = 1 << 29  # 4 GiB of counts; more is rejected, as it rarely fits beside the rest

@@ -29,12 +29,7 @@ from secateurs.exceptions import (
 from secateurs.persistence import slim_models
 from secateurs.persistence._model_faults import find_fault
 from secateurs.persistence.atomic_files import check_writable, write_with_sidecar
-from secateurs.persistence.blend_files import (
-    describe_blend,
-    is_blend,
-    load_blend,
-    save_blend,
-)
+from secateurs.persistence.blend_files import describe_blend, is_blend, load_blend, save_blend
 from secateurs.persistence.skops_files import (
     check_archive_sizes,
     dump_skops,

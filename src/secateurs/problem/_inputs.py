@@ -110,10 +110,7 @@ def _list_models(models: object) -> list[object]:
 
 
 def recognise_ensemble(
-    model: object,
-    y: ArrayLike | None,
-    table_format: TableFormat,
-    scoring: object,
+    model: object, y: ArrayLike | None, table_format: TableFormat, scoring: object
 ) -> Ensemble:
     """Return models or predictions as an ensemble."""
     if is_prediction_data(model):

@@ -15,10 +15,7 @@ from secateurs._renamed_modules import restore_renamed
 from secateurs.ensembles import Ensemble
 from secateurs.exceptions import InputError
 from secateurs.measures.scoring import Scoring, resolve_scorings
-from secateurs.outputs.collect import (
-    collect_encoded_predictions,
-    collect_encoded_votes,
-)
+from secateurs.outputs.collect import collect_encoded_predictions, collect_encoded_votes
 from secateurs.outputs.input_checks import check_sample_weights
 from secateurs.outputs.missing_answers import counts_as_wrong
 from secateurs.outputs.prediction_arrays import column_types

@@ -11,12 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
 from secateurs.problem._problem import Problem
-from secateurs.problem.latency import (
-    Predictor,
-    make_predictor,
-    time_predictions,
-    typical_seconds,
-)
+from secateurs.problem.latency import Predictor, make_predictor, time_predictions, typical_seconds
 from secateurs.pruners import BasePruner
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Classifier, FloatArray, Samples

@@ -22,13 +22,7 @@ from secateurs.outputs.votes import Votes
 from secateurs.progress import open_stage
 from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import check_fraction, check_option, is_integer
-from secateurs.search import (
-    Choice,
-    best_member,
-    greedy_forward,
-    ranking,
-    swap_search,
-)
+from secateurs.search import Choice, best_member, greedy_forward, ranking, swap_search
 from secateurs.text_format import format_list
 from secateurs.typing import BoolArray, ExecutorLike, IndexArray, RandomStateLike
 

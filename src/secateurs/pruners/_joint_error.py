@@ -17,14 +17,7 @@ from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import EncodedPredictions, load_into_memory
 from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import check_fraction, check_option
-from secateurs.search import (
-    TIE,
-    Choice,
-    best_member,
-    greedy_forward,
-    raise_if_stopped,
-    swap_search,
-)
+from secateurs.search import TIE, Choice, best_member, greedy_forward, raise_if_stopped, swap_search
 from secateurs.typing import BoolArray, ExecutorLike
 
 

@@ -12,12 +12,7 @@ from secateurs._methods import short_name
 from secateurs.exceptions import InputError
 from secateurs.outputs.store_base import EncodedPredictions
 from secateurs.outputs.votes import Votes
-from secateurs.pruners.base import (
-    DOC_PAGE,
-    BasePruner,
-    DistributedPruner,
-    check_selected_members,
-)
+from secateurs.pruners.base import DOC_PAGE, BasePruner, DistributedPruner, check_selected_members
 from secateurs.pruners.parameters import is_number
 from secateurs.search import Choice
 from secateurs.text_format import format_count, format_list, to_one_line

@@ -17,12 +17,7 @@ from secateurs.outputs.tree_walk import TreeWalk
 from secateurs.refitting._correction import LabelledLeaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
 from secateurs.refitting.refit_kernels import add_children
-from secateurs.refitting.teacher import (
-    LabelledSamples,
-    Teacher,
-    labelled_leaves,
-    walk_all_trees,
-)
+from secateurs.refitting.teacher import LabelledSamples, Teacher, labelled_leaves, walk_all_trees
 from secateurs.refitting.value_limits import ValueLimits, node_limits, project_to_simplex
 from secateurs.typing import BoolArray, FloatArray, IndexArray, Samples
 
@@ -99,11 +94,7 @@ def collect_samples(  # noqa: PLR0917
 
 
 def _synthetic_input(
-    ensemble: Ensemble,
-    X: Samples,
-    prepared: Samples,
-    n_synthetic: int,
-    rng: np.random.RandomState,
+    ensemble: Ensemble, X: Samples, prepared: Samples, n_synthetic: int, rng: np.random.RandomState
 ) -> tuple[Samples, IndexArray]:
     """Return prepared synthetic samples, and the sample that each of them comes from."""
     # Columns of the original samples are exchanged, not of the prepared ones: a category may become

@@ -66,11 +66,7 @@ class BranchPruner:
     """Prunes the branches of trees against the objective of refitting."""
 
     def __init__(
-        self,
-        trees: Sequence[Tree],
-        imitation: Imitation,
-        prior: float,
-        price: Price = "nodes",
+        self, trees: Sequence[Tree], imitation: Imitation, prior: float, price: Price = "nodes"
     ) -> None:
         self._imitation, self._prior = imitation, prior
         self._structure = [(tree.children_left, tree.children_right) for tree in trees]

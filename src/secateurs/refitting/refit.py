@@ -17,11 +17,7 @@ from secateurs.ensembles import Bagging, Ensemble, Forest
 from secateurs.ensembles.decision_trees import DecisionTree, is_tree, with_node_values
 from secateurs.exceptions import InputError, UnsupportedEnsembleError
 from secateurs.progress import open_stage
-from secateurs.refitting._imitation import (
-    ImitatedSamples,
-    collect_samples,
-    make_imitation,
-)
+from secateurs.refitting._imitation import ImitatedSamples, collect_samples, make_imitation
 from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
 from secateurs.refitting.refit_kernels import subtract_values
 from secateurs.refitting.teacher import LabelledSamples, Teacher, make_teacher
@@ -165,12 +161,7 @@ class RefitTask:
         samples = samples.restrict(ensemble, rng)
         with open_stage("predicting with all members", 2 * ensemble.n_members):
             collected = collect_samples(
-                ensemble,
-                samples,
-                X_unlabelled,
-                refit.synthetic_ratio,
-                rng,
-                n_jobs,
+                ensemble, samples, X_unlabelled, refit.synthetic_ratio, rng, n_jobs
             )
         teacher = make_teacher(ensemble, collected.labelled, refit.shrinkage, int(refit.n_steps))
         return cls(ensemble, list(members), refit, collected, teacher, samples.indices)

@@ -10,12 +10,7 @@ from secateurs.evaluation.alternatives import FULL_ENSEMBLE, SINGLE_BEST
 from secateurs.evaluation.budget import with_member_weights
 from secateurs.evaluation.fresh_forests import FRESH, FreshForests
 from secateurs.evaluation.metrics import constant_name
-from secateurs.evaluation.score_table import (
-    Evaluation,
-    SizeCurve,
-    constant_scores,
-    score_row,
-)
+from secateurs.evaluation.score_table import Evaluation, SizeCurve, constant_scores, score_row
 from secateurs.problem import Problem
 from secateurs.problem.latency import Latency
 from secateurs.problem.model_costs import pickle_bytes

@@ -16,12 +16,7 @@ _SHAPE: JsonObject = {
     "low": float,
     "high": float,
 }
-_SHAPE |= {
-    "mean": [float],
-    "nearest": [int],
-    "to_nearest": [float],
-    "triangle": PACKED_ARRAY_SHAPE,
-}
+_SHAPE |= {"mean": [float], "nearest": [int], "to_nearest": [float], "triangle": PACKED_ARRAY_SHAPE}
 
 
 def collect_data(context: ReportContext) -> JsonObject:

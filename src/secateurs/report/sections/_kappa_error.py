@@ -50,10 +50,7 @@ def template_values(data: JsonObject) -> HtmlTable | None:
     diagram, names = data["kappa_error"], data["ensemble"]["names"]
     if diagram["n_pairs"] == 0:
         return None
-    means = (
-        ("mean of all pairs", diagram["mean"]),
-        ("mean of kept members", diagram["mean_kept"]),
-    )
+    means = (("mean of all pairs", diagram["mean"]), ("mean of kept members", diagram["mean_kept"]))
     rows = [[label, *mean] for label, mean in means if mean is not None]
     pairs = list(zip(diagram["front_pairs"], diagram["front"], strict=True))[:_MOST_FRONT]
     for (first, second), (kappa, error) in pairs:
