@@ -19,7 +19,7 @@ from secateurs import Votes, VoteStore, collect_votes
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError
 from secateurs.outputs import store_base as store
-from secateurs.outputs._fingerprint import ensemble_fingerprint
+from secateurs.outputs._collect_store import ensemble_fingerprint
 from secateurs.outputs.collect import collect_encoded_votes
 from secateurs.outputs.vote_packing import empty_packed_votes
 from test_ensembles import (
@@ -150,7 +150,7 @@ def test_a_half_filled_store_is_completed(tmp_path, monkeypatch):
 FILLED = """
 import os, signal, sys
 from secateurs.outputs import store_base as store
-from secateurs.outputs._fingerprint import ensemble_fingerprint
+from secateurs.outputs._collect_store import ensemble_fingerprint
 from secateurs.outputs.vote_packing import empty_packed_votes
 from secateurs import collect_votes
 from test_collect_store import ROWS, Asked

@@ -10,7 +10,6 @@ from secateurs.outputs import (
     bit_kernels,
     cluster_kernels,
     code_kernels,
-    margin_kernels,
     prediction_kernels,
     selection_kernels,
     vote_kernels,
@@ -477,7 +476,7 @@ def test_scores_of_linked_means(n_components, is_log):
     cells = rng.integers(0, 5, (2, n_components, 20))
     factors, powers = rng.random(5) + 0.5, rng.random((n_components, 20)) + 0.5
     truth, weights, totals = rng.integers(0, max(2, n_components), 20), rng.random(20), np.empty(2)
-    margin_kernels.margin_losses(cells, factors, powers, truth, weights, is_log, totals)
+    selection_kernels.margin_losses(cells, factors, powers, truth, weights, is_log, totals)
     for member in range(2):
         odds = powers * factors[cells[member]]
         if n_components == 1:

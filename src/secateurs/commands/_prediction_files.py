@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secateurs.commands._array_files import read_arrays
 from secateurs.commands._labelled_samples import (
     parse_classes,
     parse_true_values,
@@ -16,6 +15,7 @@ from secateurs.commands._table_files import (
     file_format,
     format_names,
     name_file_in_errors,
+    read_arrays,
     read_table,
     require_columns,
 )

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secateurs.commands._array_files import read_arrays
 from secateurs.commands._labelled_samples import reject_empty_cells
-from secateurs.commands._table_files import file_format, format_names, read_table, require_columns
+from secateurs.commands._table_files import (
+    file_format,
+    format_names,
+    read_arrays,
+    read_table,
+    require_columns,
+)
 from secateurs.commands.command_errors import Refusal
 
 if TYPE_CHECKING:

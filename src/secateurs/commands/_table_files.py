@@ -1,4 +1,4 @@
-"""Read tables from CSV (also gzipped) and Parquet files, and check their columns."""
+"""Read tables from CSV (also gzipped) and Parquet files, and arrays from .npy and .npz files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import warnings
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,17 +15,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from secateurs.commands._column_types import AS_TEXT, cast_columns
 from secateurs.commands.command_errors import Refusal
-from secateurs.exceptions import SecateursError, import_extra, reading_file
+from secateurs.exceptions import SecateursError, UntrustedFileError, import_extra, reading_file
 from secateurs.persistence.table_limits import (
     MAX_TABLE_BYTES,
     NUMBER_BYTES,
     TEXT_BYTES,
+    check_row_count,
     check_table_size,
 )
 from secateurs.text_format import shorten_list, to_one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from secateurs.typing import Array
 
 # Returns the types of some columns, by name, from the names of all columns.
 TypesByColumn = Callable[[Sequence[str]], Mapping[str, str]]
@@ -38,7 +42,7 @@ _FORMATS = {  # by the first bytes of a file
 }
 _UNSUPPORTED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
 _SUFFIXES = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
-UNPACKED_HINT = "Pass a sample of its rows, or a larger {max_unpacked}, if you expect this size."
+_UNPACKED_HINT = "Pass a sample of its rows, or a larger {max_unpacked}, if you expect this size."
 _MAX_NAMES = 12  # in a message: it stays one line, and shows all columns of a small table
 
 
@@ -86,7 +90,7 @@ def read_table(
         import_extra("pyarrow.parquet", "parquet", "reading .parquet")
     with reading_file(path):
         cell_bytes = TEXT_BYTES if as_text is None else NUMBER_BYTES
-        check_table_size(path, max_unpacked, cell_bytes, UNPACKED_HINT)
+        check_table_size(path, max_unpacked, cell_bytes, _UNPACKED_HINT)
     read = _read_parquet if kind == "parquet" else _read_csv
     frame, types = read(path, kind, as_text, types_of or (lambda names: {}))
     if not len(frame):
@@ -220,3 +224,51 @@ def _read_parquet(
                 column = frame[name]
                 frame[name] = column.astype(object).where(column.notna(), "").map(str)
     return frame, types_of(names)
+
+
+def read_arrays(path: Path, max_unpacked: float) -> dict[str, Array]:
+    """Return the arrays of an .npz file, or the votes of an .npy file, numeric or text."""
+    import numpy as np
+
+    with reading_file(path):
+        _check_array_sizes(path, max_unpacked)
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            arrays = {"votes": loaded}
+        else:
+            with loaded:
+                arrays = dict(loaded)
+    for name, array in arrays.items():
+        if array.dtype.kind == "S":
+            with reading_file(path):
+                arrays[name] = np.char.decode(array, "utf-8")
+        elif array.dtype.kind not in "biufU":
+            raise Refusal(
+                "type",
+                f"{path} has values of type {array.dtype} in {name}. Pass labels or numbers.",
+            )
+    return arrays
+
+
+def _check_array_sizes(path: Path, max_unpacked: float) -> None:
+    """Raise if the arrays of a file would need too much memory, in total or for their values."""
+    from secateurs.persistence.atomic_files import check_array_header
+
+    with path.open("rb") as handle:
+        if not zipfile.is_zipfile(handle):
+            handle.seek(0)
+            shape = check_array_header(handle, path.stat().st_size)
+            check_row_count(max(shape, default=0), 0, max_unpacked, _UNPACKED_HINT)
+            return
+        with zipfile.ZipFile(handle) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+            if unpacked > max_unpacked:
+                raise UntrustedFileError(
+                    f"unpacks to {unpacked} bytes, more than {{max_unpacked}}. Pass a larger limit "
+                    "if you expect this size.",
+                    max_unpacked=max_unpacked,
+                )
+            for entry in archive.infolist():
+                with archive.open(entry) as array:
+                    shape = check_array_header(array, entry.file_size)
+                check_row_count(max(shape, default=0), unpacked, max_unpacked, _UNPACKED_HINT)

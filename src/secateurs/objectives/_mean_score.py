@@ -16,7 +16,7 @@ from secateurs.measures.fast_scores import FAST_SCORES
 from secateurs.measures.pair_measure import Floats
 from secateurs.measures.ranking_scores import SampleKinds, is_ranking_score, ranking_values
 from secateurs.measures.scoring import Scoring
-from secateurs.outputs import margin_kernels, ranking_kernels, selection_kernels, vote_kernels
+from secateurs.outputs import ranking_kernels, selection_kernels, vote_kernels
 from secateurs.outputs.fixed_point import (
     NUMBER_BITS,
     PROBABILITY_BITS,
@@ -456,7 +456,7 @@ class _MarginMeanScore(_PredictionMeanScore):
         slope *= scale / n_means
         factors = np.exp(slope * (np.arange(_ONE + 1) / _ONE - centre))
         powers = np.exp(slope * (self._sums / _ONE - centre * (n_means - 1)))
-        margin_kernels.margin_losses(
+        selection_kernels.margin_losses(
             *(self._cells[block], factors, powers, self._outputs.truth, self._weight_per_sample),
             *(self.scoring.name == "neg_log_loss", totals),
         )

@@ -3,7 +3,8 @@
 =====================  ===========================================================================
 `collect`              `secateurs.collect_votes` and `secateurs.collect_predictions`
 `_member_querier`      predictions of single members; `tree_walk` evaluates decision trees
-`_collect_store`       predictions collected into a store, tile by tile
+`_collect_store`       predictions collected into a store, tile by tile; a hash of the ensemble and
+                       the samples shows if the store belongs to them
 `prediction_table`     an ensemble known only by its predictions; `prediction_arrays` reads them
 `votes`                `secateurs.Votes`: votes in memory, and counts of them
 `predictions`          `secateurs.Predictions`: probabilities or regression values in memory;
@@ -21,7 +22,6 @@
 `compiling`            how these kernels are compiled and cached
 `stratified_folds`     cross-validation folds of votes
 `training_samples`     whether given samples are the training samples
-`_fingerprint`         a hash of the ensemble and the samples that votes belong to
 =====================  ===========================================================================
 
 This package imports nothing; the public names are those of `secateurs` itself.
