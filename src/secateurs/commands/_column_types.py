@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from secateurs.commands.command_errors import Refusal
+from secateurs.commands.command_errors import reject_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,11 +150,6 @@ def _cast_column(path: Path, column: pd.Series[Any], kind: str) -> pd.Series[Any
         wrong = values.isna() & has_value
         if kind == "int":
             wrong |= values.isna() | (values % 1 != 0)
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        raise Refusal(
-            "type",
-            f"{path}, column {column.name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is not "
-            f"a valid {kind}. Pass another type with --dtype.",
-        )
+    fault = f"is not a valid {kind}. Pass another type with --dtype."
+    reject_cells(wrong.to_numpy(), column.array, f"{path}, column {column.name!r}", "type", fault)
     return values.astype({"bool": bool, "int": "int64", "float": "float64"}[kind])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from secateurs.commands._column_types import AS_TEXT, ColumnTypes
 from secateurs.commands._table_files import format_names, read_table, require_columns
-from secateurs.commands.command_errors import Refusal
+from secateurs.commands.command_errors import Refusal, reject_cells
 from secateurs.commands.console_output import Output
 from secateurs.persistence.table_limits import MAX_TABLE_BYTES
 from secateurs.text_format import format_count, to_one_line
@@ -128,14 +128,10 @@ def parse_true_values(texts: Sequence[str], where: str) -> FloatArray:
 
     reject_empty_cells(where, texts)
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=float)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row = int(bad.argmax())
-        raise Refusal(
-            "no_number",
-            f"{where}, row {row + 1}: {str(texts[row])[:40]!r} is not a finite number, but this "
-            "is a regression. Pass a column with numeric values only.",
-        )
+    fault = (
+        "is not a finite number, but this is a regression. Pass a column with numeric values only."
+    )
+    reject_cells(~np.isfinite(numbers), texts, where, "no_number", fault)
     return numbers
 
 
@@ -228,13 +224,8 @@ def _numeric_columns(path: Path, frame: pd.DataFrame) -> dict[str, pd.Series[flo
         bad = (values.isna() & column.notna()).to_numpy()
         if values.dtype.kind == "f":
             bad = bad | np.isinf(values.to_numpy(dtype=float, na_value=np.nan))
-        if bad.any():
-            row = int(bad.argmax())
-            raise Refusal(
-                "no_number",
-                f"{path}, column {name!r}, row {row + 1}: {str(column.iloc[row])[:40]!r} is not a "
-                "finite number, but the model accepts numeric features only.",
-            )
+        fault = "is not a finite number, but the model accepts numeric features only."
+        reject_cells(bad, column.array, f"{path}, column {name!r}", "no_number", fault)
         columns[name] = values
     return columns
 

@@ -19,7 +19,7 @@ from secateurs.commands._table_files import (
     read_table,
     require_columns,
 )
-from secateurs.commands.command_errors import Refusal
+from secateurs.commands.command_errors import Refusal, reject_cells
 from secateurs.text_format import format_count
 
 if TYPE_CHECKING:
@@ -321,14 +321,9 @@ def as_number_columns(content: PredictionFile, table_format: TableFormat) -> pd.
         cells = column.map(lambda cell: np.nan if _is_gap(cell) else cell)
         numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float)
         is_invalid = (np.isnan(numbers) & cells.notna().to_numpy()) | np.isinf(numbers)
-        if is_invalid.any():
-            row = int(is_invalid.argmax())
-            shown = name + 1 if isinstance(name, int) else name
-            raise Refusal(
-                "no_number",
-                f"{content.path}, column {shown}, row {row + 1}: {str(column.iloc[row])[:40]!r} is "
-                "not a finite number. Pass numeric predictions.",
-            )
+        where = f"{content.path}, column {name + 1 if isinstance(name, int) else name}"
+        fault = "is not a finite number. Pass numeric predictions."
+        reject_cells(is_invalid, column.array, where, "no_number", fault)
         columns[name] = numbers
     return pd.DataFrame(columns)
 

@@ -13,7 +13,7 @@ from secateurs.commands._table_files import (
     read_table,
     require_columns,
 )
-from secateurs.commands.command_errors import Refusal
+from secateurs.commands.command_errors import Refusal, reject_cells
 
 if TYPE_CHECKING:
     from secateurs.typing import Array, FloatArray, IndexArray
@@ -30,14 +30,9 @@ def read_sample_weights(
         return None
     where = f"{path}, {'array' if _is_array_file(path) else 'column'} {column!r}"
     weights = pd.to_numeric(pd.Series(cells, dtype=object), errors="coerce").to_numpy(dtype=float)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise Refusal(
-            "no_weight",
-            f"{where}, row {row + 1}: {str(cells[row])[:40]!r} is not a valid weight. Pass numbers "
-            "of 0 or more.",
-        )
+    is_invalid = ~(np.isfinite(weights) & (weights >= 0))
+    fault = "is not a valid weight. Pass numbers of 0 or more."
+    reject_cells(is_invalid, cells, where, "no_weight", fault)
     return weights
 
 
@@ -73,13 +68,8 @@ def read_time_order(
     times = pd.to_numeric(series, errors="coerce")
     if times.isna().any():
         times = pd.to_datetime(series, errors="coerce", utc=True, format="mixed")
-    if times.isna().any():
-        row = int(times.isna().to_numpy().argmax())
-        raise Refusal(
-            "no_time",
-            f"{path}, column {column!r}, row {row + 1}: {cells[row][:40]!r} is neither a number "
-            "nor a date. Pass a column of either.",
-        )
+    fault = "is neither a number nor a date. Pass a column of either."
+    reject_cells(times.isna().to_numpy(), cells, f"{path}, column {column!r}", "no_time", fault)
     return np.argsort(times.to_numpy(), kind="stable")
 
 

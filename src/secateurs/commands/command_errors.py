@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from secateurs.exceptions import InputError, SecateursError
 from secateurs.text_format import interrupt_hint, to_one_line
+
+if TYPE_CHECKING:
+    from secateurs.typing import Array
 
 _MAX_LINE_LENGTH = 1000  # column names and cells quoted in a message can have any length
 
@@ -21,6 +24,13 @@ class Refusal(InputError):  # noqa: N818
     def __init__(self, code: str, message: str, **parameters: object) -> None:
         super().__init__(message, **parameters)
         self.code = f"input.{code}"
+
+
+def reject_cells(is_invalid: "Array", cells: Any, where: str, code: str, fault: str) -> None:
+    """Raise if a cell of a column is invalid; ``fault`` says what is wrong with the first."""
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
+        raise Refusal(code, f"{where}, row {row + 1}: {str(cells[row])[:40]!r} {fault}")
 
 
 @dataclass(frozen=True)
