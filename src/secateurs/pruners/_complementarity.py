@@ -51,11 +51,13 @@ class ComplementarityPruner(BasePruner):
     array([0, 2])
     """
 
+    _objective_class = Complementarity
+
     def __init__(self, keep: int | float = 0.1) -> None:
         self.keep = keep
 
     def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        objective = Complementarity(votes)
+        objective = self._objective_class(votes)
         members, values = greedy_forward(objective, n_keep, [best_member(votes.n_right)])
         rates = objective.error_rates(values)
         self.objective_ = float(rates[-1])

@@ -1,14 +1,10 @@
 """Uncertainty weighted accuracy: add the member that is right where the vote is uncertain."""
 
-import numpy as np
-
 from secateurs.objectives import UncertaintyWeighted
-from secateurs.outputs.votes import Votes
-from secateurs.pruners.base import BasePruner
-from secateurs.search import Choice, best_member, greedy_forward
+from secateurs.pruners._complementarity import ComplementarityPruner
 
 
-class UncertaintyWeightedPruner(BasePruner):
+class UncertaintyWeightedPruner(ComplementarityPruner):
     """Add members, one at a time, that are right where the selected members disagree [1]_.
 
     Starts with the member that is right most often. Each step adds the member with the largest
@@ -60,12 +56,4 @@ class UncertaintyWeightedPruner(BasePruner):
     array([0, 1, 3])
     """
 
-    def __init__(self, keep: int | float = 0.1) -> None:
-        self.keep = keep
-
-    def _select(self, votes: Votes, n_keep: int, rng: np.random.RandomState) -> Choice:
-        objective = UncertaintyWeighted(votes)
-        members, values = greedy_forward(objective, n_keep, [best_member(votes.n_right)])
-        rates = objective.error_rates(values)
-        self.objective_ = float(rates[-1])
-        return Choice(members, rates)
+    _objective_class = UncertaintyWeighted
