@@ -1,4 +1,4 @@
-"""What votes in memory and votes in a folder share: numbers of labels, and tables of counts."""
+"""Base classes of predictions in memory and in a folder, and tables of counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,33 @@ _MOST_TABLE_CELLS = 1 << 18
 MOST_TABLE_CLASSES = 1 << 10
 
 
-class BaseVotes:
-    """Base class of votes in memory and votes in a folder."""
+class BaseOutputs:
+    """Base class of votes and predictions in memory, and of both in a folder."""
 
     n_samples: int
     n_members: int
     classes: Array
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 0 for regression."""
+        return len(self.classes)
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether these are regression values rather than labels or probabilities."""
+        return self.n_classes == 0
+
+    def __repr__(self) -> str:
+        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
+        shown = list(sizes.items())[: 2 if self.is_numbers else 3]
+        counts = ", ".join(format_count(size, noun) for noun, size in shown)
+        return f"{type(self).__name__}({counts})"
+
+
+class BaseVotes(BaseOutputs):
+    """Base class of votes in memory and votes in a folder."""
+
     has_missing: bool
     missing_rule: MissingRule = "ignore"
     is_sequential: bool = False
@@ -38,11 +59,6 @@ class BaseVotes:
         return self.n_classes + (self.has_missing and not self.leaves_out_missing)
 
     @property
-    def n_classes(self) -> int:
-        """Number of distinct labels."""
-        return len(self.classes)
-
-    @property
     def rows_per_block(self) -> int:
         """Number of members in a block of rows of pairs; one if tables of labels are large."""
         return 16 if self.n_classes <= MOST_TABLE_CLASSES else 1
@@ -55,11 +71,6 @@ class BaseVotes:
         step = max(1, most_cells // (n_rows * (self.n_classes + self.has_missing) ** 2))
         for start in range(first, self.n_members, step):
             yield slice(start, min(self.n_members, start + step))
-
-    def __repr__(self) -> str:
-        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
-        counts = ", ".join(format_count(size, noun) for noun, size in sizes.items())
-        return f"{type(self).__name__}({counts})"
 
 
 def count_agreed(tables: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from secateurs.exceptions import InputError
 from secateurs.labels import as_labels
 from secateurs.outputs._prediction_cells import empty_cells
 from secateurs.outputs._store_files import StrPath, filling_lock, read_log
+from secateurs.outputs.base_votes import BaseOutputs
 from secateurs.outputs.fixed_point import FINEST, PROBABILITY_BITS, coarsen_steps
 from secateurs.outputs.input_checks import as_target_values, check_known_labels, encode_true_labels
 from secateurs.outputs.label_coding import check_class_count, plain_text
@@ -20,12 +21,11 @@ from secateurs.outputs.missing_answers import counts_as_wrong, fallback_predicti
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.store_base import Store
 from secateurs.persistence.atomic_files import write_array
-from secateurs.text_format import format_count
 from secateurs.typing import Array, IndexArray, MemberIndices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionStore(Store[Predictions]):
+class PredictionStore(Store[Predictions], BaseOutputs):
     """Predictions in a folder, for ensembles and samples that do not fit into memory.
 
     It is like `VoteStore`, with probabilities or regression values instead of labels. Methods that
@@ -159,16 +159,6 @@ class PredictionStore(Store[Predictions]):
         )
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes; 0 for regression."""
-        return len(self.classes)
-
-    @property
-    def is_numbers(self) -> bool:
-        """Whether these are regression values rather than probabilities."""
-        return self.n_classes == 0
-
-    @property
     def exponent(self) -> int:
         """A cell of 1 stands for ``2.0**-exponent``, as in `Predictions`."""
         if not self.is_numbers:
@@ -254,11 +244,6 @@ class PredictionStore(Store[Predictions]):
             missing_rule=self.missing_rule,
             fallback=fallback,
         )
-
-    def __repr__(self) -> str:
-        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
-        shown = list(sizes.items())[: 2 if self.is_numbers else 3]
-        return f"PredictionStore({', '.join(format_count(size, noun) for noun, size in shown)})"
 
 
 def _encode_true_values(y: ArrayLike, classes: Array, n_samples: int) -> Array:

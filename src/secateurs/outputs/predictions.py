@@ -13,6 +13,7 @@ from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError
 from secateurs.labels import argmax_with_ties, as_labels, merge_classes, one_hot
 from secateurs.outputs._prediction_cells import PredictionFiller
+from secateurs.outputs.base_votes import BaseOutputs
 from secateurs.outputs.fixed_point import (
     FINEST,
     NUMBER_BITS,
@@ -42,14 +43,13 @@ from secateurs.outputs.missing_answers import (
 from secateurs.outputs.sample_rows import SampleRows
 from secateurs.outputs.vote_packing import BitPlanes, pack_bits
 from secateurs.outputs.votes import Votes
-from secateurs.text_format import format_count
 from secateurs.typing import Array, BoolArray, FloatArray, IndexArray, MemberIndices, MissingRule
 
 _ONE = 1 << PROBABILITY_BITS  # the cell for probability 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Predictions:
+class Predictions(BaseOutputs):
     """Probabilities, or regression values, that members predict, with the true labels or values.
 
     Create it with `encode`; it is immutable. Predictions are stored as integers, so that sums over
@@ -180,24 +180,14 @@ class Predictions:
         return predictions if y is None else predictions.with_labels(y)
 
     @property
-    def n_samples(self) -> int:
+    def n_samples(self) -> int:  # type: ignore[override]
         """Number of samples."""
         return self.cells.shape[2]
 
     @property
-    def n_members(self) -> int:
+    def n_members(self) -> int:  # type: ignore[override]
         """Number of members."""
         return self.cells.shape[0]
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes; 0 for regression."""
-        return len(self.classes)
-
-    @property
-    def is_numbers(self) -> bool:
-        """Whether these are regression values rather than probabilities."""
-        return self.n_classes == 0
 
     @property
     def nbytes(self) -> int:
@@ -505,11 +495,6 @@ class Predictions:
         if self.n_classes != 2:
             return cells
         return np.concatenate([_ONE - cells, cells])
-
-    def __repr__(self) -> str:
-        sizes = {"sample": self.n_samples, "member": self.n_members, "class": self.n_classes}
-        shown = list(sizes.items())[: 2 if self.is_numbers else 3]
-        return f"Predictions({', '.join(format_count(size, noun) for noun, size in shown)})"
 
 
 def _check_class_labels(n_classes: int, classes: ArrayLike | None) -> Array:
