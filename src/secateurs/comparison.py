@@ -332,7 +332,7 @@ class Comparison(Evaluation):
         """The column of the leaderboard that rows are sorted by."""
         return self.problem.scoring.key
 
-    @property
+    @cached_property
     def best(self) -> tuple[str, int]:
         """Best method and size: the fewest members within 0.005 of the full ensemble's score.
 
@@ -340,10 +340,6 @@ class Comparison(Evaluation):
         compared. If no size is within 0.005, and in a library of different models, it is the
         method and size with the best score.
         """
-        return self._best_method_size
-
-    @cached_property
-    def _best_method_size(self) -> tuple[str, int]:
         names = [name for name in self.curves if name not in {*baseline_methods(), SINGLE_BEST}]
         return best_method_size(
             self, names or [name for name in self.curves if name != SINGLE_BEST]

@@ -37,7 +37,7 @@ def format_list(values: Iterable[object], last: str = ", ", nothing: str = "none
     return last.join([", ".join(words[:-1]), words[-1]] if words[1:] else words) or nothing
 
 
-def shorten_list(values: Sequence[object], most: int) -> str:
+def shorten_list(values: Sequence[object], most: int = 12) -> str:
     """Return values as an enumeration, shortened to the first ones.
 
     Examples

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secateurs.commands._column_types import AS_TEXT, ColumnTypes
-from secateurs.commands._table_files import format_names, read_table, require_columns
+from secateurs.commands._table_files import read_table, require_columns
 from secateurs.commands.command_errors import Refusal, reject_cells
 from secateurs.commands.console_output import Output
 from secateurs.persistence.table_limits import MAX_TABLE_BYTES
-from secateurs.text_format import format_count, to_one_line
+from secateurs.text_format import format_count, shorten_list, to_one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def check_sample_counts(path: Path, y: Array, classes: Array | None, out: Output
     few = [str(label) for label in classes[counts < _FEW_PER_CLASS]]
     if few:
         out.warn(
-            f"{path} has fewer than {_FEW_PER_CLASS} rows of class {format_names(few, 5)}: the "
+            f"{path} has fewer than {_FEW_PER_CLASS} rows of class {shorten_list(few, 5)}: the "
             "selected members may predict it poorly."
         )
 
@@ -115,8 +115,8 @@ def parse_classes(texts: Sequence[str], classes: Array, where: str) -> Array:
         first = min(texts.index(text) for text in unknown)
         raise Refusal(
             "unknown_label",
-            f"{where} has labels unknown to the model: {format_names(sorted(unknown), 5)} (first "
-            f"in row {first + 1}). Known labels: {format_names(classes.tolist(), 5)}.",
+            f"{where} has labels unknown to the model: {shorten_list(sorted(unknown), 5)} (first "
+            f"in row {first + 1}). Known labels: {shorten_list(classes.tolist(), 5)}.",
         )
     return classes[np.array([codes[text] for text in texts])]
 
@@ -163,7 +163,7 @@ def _match_features(
         raise Refusal(
             "feature_count",
             f"{path} has {frame.shape[1]} feature columns, but the model has {n_features}. Leave "
-            f"columns out with --ignore. Columns: {format_names(list(frame.columns))}",
+            f"columns out with --ignore. Columns: {shorten_list(list(frame.columns))}",
         )
     if not _can_use_text(ensemble):
         numeric = [name for name in frame.columns if given_types.get(name) not in AS_TEXT]
@@ -196,16 +196,16 @@ def order_features(path: Path, frame: pd.DataFrame, names: list[str]) -> pd.Data
     missing = [name for name in names if name not in columns]
     unknown = [name for name in frame.columns if name not in features]
     if missing:
-        also = f" Columns unknown to the model: {format_names(unknown, 5)}." if unknown else ""
+        also = f" Columns unknown to the model: {shorten_list(unknown, 5)}." if unknown else ""
         raise Refusal(
             "feature_names",
-            f"{path} lacks features of the model: {format_names(missing, 5)}.{also}",
+            f"{path} lacks features of the model: {shorten_list(missing, 5)}.{also}",
         )
     if unknown:
         options = " ".join(f"--ignore {name}" for name in unknown[:5])
         raise Refusal(
             "feature_names",
-            f"{path} has columns unknown to the model: {format_names(unknown, 5)}. Leave them out "
+            f"{path} has columns unknown to the model: {shorten_list(unknown, 5)}. Leave them out "
             f"with: {options}",
         )
     return frame[names]

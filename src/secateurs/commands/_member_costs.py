@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from secateurs.commands._table_files import format_names, read_table, require_columns
+from secateurs.commands._table_files import read_table, require_columns
 from secateurs.commands.command_errors import Refusal
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, shorten_list
 
 # Stricter than `float`, which also accepts "nan", "-1", "1_000" and digits of other scripts.
 _NUMBER = re.compile(r"\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -44,12 +44,12 @@ def _costs_by_name(
     unknown = [name for name in costs if name not in set(members)]
     if missing or unknown:
         problem = (
-            f"has no cost for {format_names(missing, 3)}"
+            f"has no cost for {shorten_list(missing, 3)}"
             if missing
-            else f"names unknown members: {format_names(unknown, 3)}"
+            else f"names unknown members: {shorten_list(unknown, 3)}"
         )
         raise Refusal(
-            "costs", f"{path} {problem}. Pass a cost for each of: {format_names(members)}."
+            "costs", f"{path} {problem}. Pass a cost for each of: {shorten_list(members)}."
         )
     return [costs[name] for name in members]
 

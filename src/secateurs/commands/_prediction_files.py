@@ -13,14 +13,13 @@ from secateurs.commands._labelled_samples import (
 )
 from secateurs.commands._table_files import (
     file_format,
-    format_names,
     name_file_in_errors,
     read_arrays,
     read_table,
     require_columns,
 )
 from secateurs.commands.command_errors import Refusal, reject_cells
-from secateurs.text_format import format_count
+from secateurs.text_format import format_count, shorten_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +111,7 @@ def _read_array_file(path: Path, max_unpacked: float) -> PredictionFile:
     if len(kinds) != 1:
         raise Refusal(
             "arrays",
-            f"{path} has the arrays {format_names(sorted(arrays)) or 'none'}. Pass either votes or "
+            f"{path} has the arrays {shorten_list(sorted(arrays)) or 'none'}. Pass either votes or "
             "numbers (samples × members), or probabilities (samples × members × classes).",
         )
     (kind,) = kinds
@@ -162,7 +161,7 @@ def _read_true_labels(path: Path, target: str | None, max_unpacked: float) -> Ar
             raise Refusal(
                 "labels",
                 f"{path} has {format_count(frame.shape[1], 'column')}: "
-                f"{format_names(list(frame.columns))}. Name the column with the labels: "
+                f"{shorten_list(list(frame.columns))}. Name the column with the labels: "
                 "--target COL",
             )
         require_columns(path, frame, [target])
@@ -345,7 +344,7 @@ def _check_coding(path: Path, ensemble: PredictionTable, y: Array, labels: Path)
         raise Refusal(
             "coding",
             f"no prediction in {path} matches a true label in {labels}: predicted labels are "
-            f"{format_names(predicted, 5)}, true labels are {format_names(true, 5)}. Use the same "
+            f"{shorten_list(predicted, 5)}, true labels are {shorten_list(true, 5)}. Use the same "
             "coding for both.",
         )
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from secateurs.commands._labelled_samples import reject_empty_cells
 from secateurs.commands._table_files import (
     file_format,
-    format_names,
     read_arrays,
     read_table,
     require_columns,
 )
 from secateurs.commands.command_errors import Refusal, reject_cells
+from secateurs.text_format import shorten_list
 
 if TYPE_CHECKING:
     from secateurs.typing import Array, FloatArray, IndexArray
@@ -108,6 +108,6 @@ def _read_array(path: Path, name: str, max_unpacked: float) -> list[str]:
         raise Refusal(
             "weights",
             f"{path} has no array {name!r} with one value per sample. Pass an .npz file that has "
-            f"it; the arrays are: {format_names(sorted(arrays))}",
+            f"it; the arrays are: {shorten_list(sorted(arrays))}",
         )
     return list(arrays[name].tolist())

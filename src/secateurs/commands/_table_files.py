@@ -43,7 +43,6 @@ _FORMATS = {  # by the first bytes of a file
 _UNSUPPORTED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"\x89HDF": "HDF5"}
 _SUFFIXES = {".parquet": "parquet", ".npy": "npy", ".npz": "zip", ".gz": "gzip"}
 _UNPACKED_HINT = "Pass a sample of its rows, or a larger {max_unpacked}, if you expect this size."
-_MAX_NAMES = 12  # in a message: it stays one line, and shows all columns of a small table
 
 
 def require_file(path: Path) -> None:
@@ -111,13 +110,8 @@ def require_columns(path: Path, frame: pd.DataFrame, names: Sequence[str]) -> No
         hint = f"Did you mean {similar[0]!r}? " if similar else ""
         raise Refusal(
             "missing_column",
-            f"{path} has no column {name!r}. {hint}Columns: {format_names(columns)}",
+            f"{path} has no column {name!r}. {hint}Columns: {shorten_list(columns)}",
         )
-
-
-def format_names(names: Sequence[object], max_names: int = _MAX_NAMES) -> str:
-    """Return names as an enumeration, shortened to the first ``max_names``."""
-    return shorten_list(names, max_names)
 
 
 @contextmanager

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import click
 
-from secateurs.commands._table_files import format_names
 from secateurs.commands.command_errors import Refusal
 from secateurs.commands.console_output import Output
 from secateurs.commands.parameter_types import PATH, suggest_names
 from secateurs.commands.shared_options import common_options, option
-from secateurs.text_format import format_columns
+from secateurs.text_format import format_columns, shorten_list
 
 DATA_DIR = option(
     "--data",
@@ -60,7 +59,7 @@ def verify_datasets(out: Output, data_dir: Path | None) -> None:
     if wrong:
         raise Refusal(
             "checksum",
-            f"{data_dir} has files that do not match their checksums: {format_names(wrong, 5)}. "
+            f"{data_dir} has files that do not match their checksums: {shorten_list(wrong, 5)}. "
             "Fetch them again.",
         )
     if all(row["state"] == "absent" for row in rows):

@@ -61,7 +61,10 @@ class MemberErrors(ABC, Generic[OutputsT]):
     """Errors of members as integers, in steps of a power of two."""
 
     binary_places: int  # a step is 2.0**-binary_places
-    n_members: int
+
+    def __init__(self, outputs: OutputsT) -> None:
+        self._outputs: OutputsT = outputs
+        self.n_members = outputs.n_members
 
     @property
     @abstractmethod
@@ -76,9 +79,9 @@ class MemberErrors(ABC, Generic[OutputsT]):
     def pair_products(self, others: OutputsT, block: slice = slice(None)) -> ErrorProducts:
         """Return the products of other members' errors with those of a block of these members."""
 
-    @abstractmethod
     def member_predictions(self, members: MemberIndices) -> OutputsT:
         """Return the predictions of some members."""
+        return self._outputs.take(members)
 
 
 class VoteErrors(MemberErrors[Votes]):
@@ -87,18 +90,14 @@ class VoteErrors(MemberErrors[Votes]):
     binary_places = 0
     product_exponent = 0
 
-    def __init__(self, votes: Votes) -> None:
-        self._votes = votes
-        self.n_members = votes.n_members
-
     def self_products(self) -> ErrorProducts:
         """Return the sums of each member's squared errors."""
-        votes = self._votes
+        votes = self._outputs
         return ErrorProducts(2 * (votes.n_voted - votes.n_right), votes.n_voted)
 
     def pair_products(self, others: Votes, block: slice = slice(None)) -> ErrorProducts:
         """Return the products of other members' errors with those of a block of these members."""
-        votes, oracle = self._votes, replace(others, y=self._votes.truth).oracle
+        votes, oracle = self._outputs, replace(others, y=self._outputs.truth).oracle
         first, last, _ = block.indices(self.n_members)
         blocks = []
         for members in votes.oracle.member_blocks(first, others.n_members):
@@ -112,19 +111,15 @@ class VoteErrors(MemberErrors[Votes]):
                 blocks.append(ErrorProducts(products, pairs["n_common"]))
         return ErrorProducts.concatenate_blocks(blocks)
 
-    def member_predictions(self, members: MemberIndices) -> Votes:
-        """Return the votes of some members."""
-        return self._votes.take(members)
-
 
 class PredictionErrors(MemberErrors[Predictions]):
     """Errors of probabilities or values, with the places that `exact_binary_places` returns."""
 
     def __init__(self, predictions: Predictions, places: int) -> None:
         predictions = predictions.completed
-        self._predictions, self.binary_places = predictions, places
+        super().__init__(predictions)
+        self.binary_places = places
         self._cells = np.ascontiguousarray(predictions.cells)  # usually contiguous: no copy
-        self.n_members = predictions.n_members
         self._shift = _cell_shift(predictions, places)
         self._truth = fixed_point_truth(predictions, places)
         self._missing_code = missing_cell_value(self._cells)
@@ -132,7 +127,7 @@ class PredictionErrors(MemberErrors[Predictions]):
     @property
     def product_exponent(self) -> int:
         """Exponent of the unit of mean products, ``2.0**product_exponent``."""
-        return product_exponent(self._predictions, self.binary_places)
+        return product_exponent(self._outputs, self.binary_places)
 
     def self_products(self) -> ErrorProducts:
         """Return the sums of each member's squared errors."""
@@ -143,7 +138,7 @@ class PredictionErrors(MemberErrors[Predictions]):
                 sums[member] = np.vdot(errors, errors)
         else:
             prediction_kernels.error_squares(*self._kernel_arguments(slice(None)), sums)
-        return ErrorProducts(sums, self._predictions.n_voted)
+        return ErrorProducts(sums, self._outputs.n_voted)
 
     def pair_products(self, others: Predictions, block: slice = slice(None)) -> ErrorProducts:
         """Return the products of other members' errors with those of a block of these members."""
@@ -161,15 +156,15 @@ class PredictionErrors(MemberErrors[Predictions]):
                 errors = self._member_errors(cells)
                 arguments = self._kernel_arguments(block)
                 prediction_kernels.error_dots(errors, *arguments, sums[member])
-        if not self._predictions.has_missing:
-            return ErrorProducts(sums, np.full(sums.shape, self._predictions.n_samples))
-        common = others.present.joint_counts(self._predictions.present.select_members(block))
+        if not self._outputs.has_missing:
+            return ErrorProducts(sums, np.full(sums.shape, self._outputs.n_samples))
+        common = others.present.joint_counts(self._outputs.present.select_members(block))
         return ErrorProducts(sums, common[..., 0, 0])
 
     @property
     def are_inner_products(self) -> bool:
         """Whether members have an error in 16 bits for each sample."""
-        return not (self._predictions.is_numbers or self._predictions.has_missing)
+        return not (self._outputs.is_numbers or self._outputs.has_missing)
 
     @property
     def n_cells(self) -> int:
@@ -179,7 +174,7 @@ class PredictionErrors(MemberErrors[Predictions]):
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return self._predictions.n_samples
+        return self._outputs.n_samples
 
     def errors_of_members(self, members: Sequence[int]) -> tuple[Array, Counts]:
         """Return the errors of some members, and their products with the true values."""
@@ -205,17 +200,13 @@ class PredictionErrors(MemberErrors[Predictions]):
     def _member_errors(self, cells: Array) -> Array:
         """Return one member's errors, in the type of the cells; 0 where a cell is missing."""
         errors = (cells >> self._shift) - self._truth
-        if self._predictions.is_numbers or self._predictions.has_missing:
+        if self._outputs.is_numbers or self._outputs.has_missing:
             errors[cells == self._missing_code] = 0
         return errors
 
     def _kernel_arguments(self, block: slice) -> tuple[Array, Array, int, int]:
         """Return the kernel arguments for the errors of a block of members."""
         return self._cells[block], self._truth, self._shift, self._missing_code
-
-    def member_predictions(self, members: MemberIndices) -> Predictions:
-        """Return the predictions of some members."""
-        return self._predictions.take(members)
 
 
 def _dot_products(errors: Array, table: Array, members: IndexArray, starts: IndexArray) -> Counts:

@@ -56,6 +56,8 @@ class MeanScore(ABC):
 
     Attributes
     ----------
+    value : float
+        Value of the selected members; −∞ for no members.
     perfect_value : float or None
         The largest possible value, if it is known.
 
@@ -86,7 +88,7 @@ class MeanScore(ABC):
             np.ones(outputs.n_samples) if sample_weight is None else sample_weight
         )
         self._y = true_values(outputs)
-        self._value = -math.inf
+        self.value = -math.inf  # of the selected members
         self._selected: list[int] = []  # with repetitions
         self._samples: SampleRows | None = None
         if scoring.reads_samples:
@@ -121,11 +123,6 @@ class MeanScore(ABC):
         """Number of members to select from."""
         return self._outputs.n_members
 
-    @property
-    def value(self) -> float:
-        """Value of the selected members; −∞ for no members."""
-        return self._value
-
     def gains(self) -> Floats:
         """Return the value after adding each member; −∞ for members that may not be the first."""
         values = self._block_gains(range(self.n_members))
@@ -135,7 +132,7 @@ class MeanScore(ABC):
 
     def add(self, member: int) -> None:
         """Add a member."""
-        self._value = float(self._block_gains(range(member, member + 1))[0])
+        self.value = float(self._block_gains(range(member, member + 1))[0])
         self._selected.append(member)
         self._include_member(member)
 
