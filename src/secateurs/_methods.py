@@ -1,6 +1,6 @@
 """The registry of pruning methods: the description of each, without importing its class."""
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import NamedTuple, TypeAlias
@@ -121,10 +121,6 @@ class MethodRegistry(Mapping[str, Method]):
 
     def __len__(self) -> int:
         return len(self._methods)
-
-    def keys(self) -> KeysView[str]:
-        """Return the short names."""
-        return self._methods.keys()
 
     def values(self) -> ValuesView[Method]:
         """Return the methods."""

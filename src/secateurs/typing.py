@@ -30,30 +30,16 @@ PredictionKind: TypeAlias = Literal["labels", "probabilities", "values"]
 MissingRule: TypeAlias = Literal["wrong", "ignore"]  # how a missing prediction counts
 
 
-class Estimator(Protocol):
-    """A fitted scikit-learn estimator that predicts."""
-
-    def predict(self, X: Samples) -> Array:
-        """Return a prediction for each sample."""
-        ...
-
-
-class Classifier(Estimator, Protocol):
+class Classifier(Protocol):
     """A fitted scikit-learn classifier with probabilities."""
 
     classes_: Array
 
+    def predict(self, X: Samples) -> Array:
+        """Return a prediction for each sample."""
+
     def predict_proba(self, X: Samples) -> FloatArray:
         """Return probabilities, samples × classes."""
-        ...
-
-
-class Scorer(Protocol):
-    """A scorer of scikit-learn: the larger the returned score, the better the estimator."""
-
-    def __call__(self, estimator: Any, X: Samples, y: Array) -> float:
-        """Return the score of a fitted estimator."""
-        ...
 
 
 class ExecutorLike(Protocol):

@@ -68,7 +68,6 @@ class HasMean(Protocol):
     @property
     def mean(self) -> float:
         """Mean over folds."""
-        ...
 
 
 @dataclass(frozen=True)
