@@ -142,22 +142,6 @@ class PredictionStore(Store[Predictions], BaseOutputs):
         write_array(store._tile_path(0), scores.cells, lasting=False)
         return replace(store, verified=False, known_exponent=scores.exponent)
 
-    @classmethod
-    def _create_like(cls, path: StrPath, scores: Predictions, **options: Any) -> PredictionStore:
-        """Create an empty store with the shape of some predictions."""
-        y = scores.y
-        return cls.create(
-            path,
-            scores.n_members,
-            scores.n_samples,
-            None if scores.is_numbers else scores.classes,
-            y=y if y is None or scores.is_numbers else scores.classes[y],
-            names=None if scores.names is None else scores.names.tolist(),
-            has_missing=scores.has_missing,
-            missing=scores.missing_rule,
-            **options,
-        )
-
     @property
     def exponent(self) -> int:
         """A cell of 1 stands for ``2.0**-exponent``, as in `Predictions`."""

@@ -101,6 +101,22 @@ class Store(TileFolder, Generic[Outputs]):
         return cls.resume(target)
 
     @classmethod
+    def _create_like(cls, path: StrPath, outputs: Outputs, **options: Any) -> Self:
+        """Create an empty store with the shape of some votes or predictions."""
+        y = outputs.y
+        return cls.create(  # type: ignore[attr-defined]
+            path,
+            outputs.n_members,
+            outputs.n_samples,
+            None if outputs.is_numbers else outputs.classes,
+            y=y if y is None or outputs.is_numbers else outputs.classes[y],
+            names=None if outputs.names is None else outputs.names.tolist(),
+            has_missing=outputs.has_missing,
+            missing=outputs.missing_rule,
+            **options,
+        )
+
+    @classmethod
     def _check_new_store(
         cls,
         path: StrPath,

@@ -249,21 +249,6 @@ class VoteStore(Store[Votes], BaseVotes):
         write_array(store._tile_path(0), votes.packed.cells, lasting=False)
         return store.unverified()
 
-    @classmethod
-    def _create_like(cls, path: StrPath, votes: Votes, **options: Any) -> VoteStore:
-        """Create an empty store with the shape of some votes."""
-        return cls.create(
-            path,
-            votes.n_members,
-            votes.n_samples,
-            votes.classes,
-            y=None if votes.y is None else votes.classes[votes.y],
-            names=None if votes.names is None else votes.names.tolist(),
-            has_missing=votes.has_missing,
-            missing=votes.missing_rule,
-            **options,
-        )
-
     @property
     def n_codes(self) -> int:
         """Number of codes: one per class, and one for missing votes if there may be any."""
