@@ -92,9 +92,15 @@ def test_probabilities_in_every_file_select_the_same_members(kaggle):
         ("one.npz",),
         ("both.npz",),
     ):
-        ended = type_in("prune", "--predictions", *words, "-k", "3", "--json")
+        out = ("-o", "blend.json", "--force")
+        ended = type_in("prune", "--predictions", *words, "-k", "3", "--json", *out)
         assert ended.code == 0, ended.err
         assert ended.json["names"] == expected, words
+        # The file has an ID, or a target, and is read by the blend like the file it came from.
+        ended = type_in("predict", "blend.json", words[0], "-o", "both.csv", "--proba", "--force")
+        assert ended.code == 0, ended.err
+        found = pd.read_csv("both.csv").to_numpy()
+        np.testing.assert_allclose(found[:, 1], load("blend.json").predict_proba(values)[:, 1])
 
 
 def test_text_labels_need_the_positive_class(kaggle):

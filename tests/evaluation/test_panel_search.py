@@ -130,6 +130,29 @@ def test_sums_of_the_same_costs_in_another_order_are_one_cost():
     assert len(costs) == len(set(costs))
 
 
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_costs_may_differ_by_many_orders_of_magnitude(is_exact, monkeypatch):
+    """The smallest costs are below the rounding errors of the largest, but not of each other."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    votes = np.where(rng.random((80, 6)) < 0.6, y[:, None], 1 - y[:, None])
+    votes[:, 3:] = np.where(rng.random((80, 3)) < 0.8, y[:, None], 1 - y[:, None])
+    cost = np.array([0.0, 1e-150, 1e-9, 1.0, 1e9, 1e150])
+    if not is_exact:
+        search_without_enumeration(monkeypatch)
+    front = PanelSearch(Problem.from_input(votes, y=y), cost).front()
+    singles = (votes == y[:, None]).mean(axis=0)
+    for member in range(6):  # each member costs more than all before it together
+        assert panel_within(front, cost[member]).cost <= cost[member]
+        assert panel_within(front, cost[member]).score >= singles[: member + 1].max() - 1e-12
+    if is_exact:
+        panels = [c for size in range(1, 7) for c in combinations(range(6), size)]
+        accuracy = {c: float(((votes[:, c].mean(axis=1) > 0.5) == y).mean()) for c in panels}
+        for limit in cost:
+            best = max(accuracy[c] for c in panels if cost[list(c)].sum() <= limit)
+            assert panel_within(front, limit).score == pytest.approx(best, abs=1e-12)
+
+
 def search_without_enumeration(monkeypatch):
     monkeypatch.setattr(panel_scores, "MOST_ALWAYS", 0)
     monkeypatch.setattr(panel_scores, "_MOST_MEMBERS", 0)

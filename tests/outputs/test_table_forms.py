@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secateurs import compare, frontier, prune
+from secateurs import Blend, compare, frontier, prune
 from secateurs.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -299,6 +299,31 @@ def test_columns_are_found_by_a_pattern():
     assert pruning.estimator.score(both, y) == (pruning.estimator.predict(both) == y).mean()
     as_dict = {name: both[name].to_numpy() for name in both.columns}
     assert prune(as_dict, y=y, keep=2, columns="{model}_p{class}").member_names == expected
+
+
+def test_a_blend_ignores_columns_of_others():
+    """Those of other models, also with other classes, and of IDs."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["ant", "bee", "cat"], size=60)
+    shares = (
+        rng.dirichlet(np.ones(3), size=(60, 4)) + 2 * (y[:, None] == ["ant", "bee", "cat"])[:, None]
+    )
+    shares /= shares.sum(axis=2, keepdims=True)
+    wide = pd.DataFrame(
+        {
+            f"m{i}:{c}": shares[:, i, k]
+            for i in range(4)
+            for k, c in enumerate(["ant", "bee", "cat"])
+        }
+    )
+    pruning = prune(wide, y=y, pruner="joint", keep=2)
+    blend = Blend.from_json(pruning.estimator.to_json())
+    expected = blend.predict_proba(wide)
+    others = wide.assign(**{"id": range(60), "time:utc": "noon", "m9:ant": 0.5, "m9:bee": 0.5})
+    for table in (others, pl.from_pandas(others), others.to_dict("series"), shares):
+        np.testing.assert_allclose(blend.predict_proba(table), expected, atol=1e-12)
+    test = pruning.summary(others.iloc[:30], y[:30])
+    assert test.loc["accuracy", "after"] == (blend.predict(wide)[:30] == y[:30]).mean()
 
 
 def test_names_with_a_colon_are_no_columns_of_classes():

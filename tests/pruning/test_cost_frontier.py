@@ -108,6 +108,13 @@ def test_a_total_below_the_cheapest_member_is_rejected(found):
         found[0].at(max_cost=0.5)
 
 
+def test_a_tolerance_for_several_scores_is_rejected(found):
+    with pytest.raises(
+        InputError, match="has several scores, but panels are compared by the first"
+    ):
+        found[0].at(tolerance={"accuracy": 0.01})
+
+
 def test_without_costs_the_cost_is_the_number_of_members():
     votes, y, _ = simulated_panel()
     table = frontier(votes, y=y, random_state=0).table()

@@ -34,7 +34,7 @@ from secateurs.pruners import BasePruner, make_pruner
 from secateurs.pruners.base import DistributedPruner
 from secateurs.pruners.parameters import resolve_keep
 from secateurs.pruners.selector import as_pruner, pruner_label
-from secateurs.search import TIE
+from secateurs.search import TIE, best_member
 from secateurs.text_format import format_count, format_list
 from secateurs.thread_safety import record_warnings
 from secateurs.typing import Parameters, RandomStateLike
@@ -199,7 +199,7 @@ def best_method_size(evaluation: Evaluation, names: Sequence[str]) -> tuple[str,
         tolerated = [p for p, (_, change) in zip(advised, scores, strict=True) if change >= limit]
         if tolerated:
             return tolerated[0]
-    return advised[int(np.argmax([value for value, _ in scores]))]
+    return advised[best_member(np.array([value for value, _ in scores]))]
 
 
 def describe_advice(evaluation: Evaluation, method: str, size: int) -> str:

@@ -86,10 +86,10 @@ def size_tolerance(problem: Problem, scoring: Scoring) -> float:
 
 
 def _best_indices(values: FloatArray, tolerance: float) -> IndexArray:
-    """Return the index of the best value in the last axis, or the last one within the tolerance."""
+    """Return the index of the first best value in the last axis, or the last in the tolerance."""
+    good = values >= values.max(axis=-1, keepdims=True) - max(tolerance, TIE)
     if not tolerance:
-        return np.asarray(values.argmax(axis=-1))
-    good = values >= values.max(axis=-1, keepdims=True) - tolerance
+        return np.asarray(good.argmax(axis=-1))
     return np.asarray(values.shape[-1] - 1 - good[..., ::-1].argmax(axis=-1))
 
 

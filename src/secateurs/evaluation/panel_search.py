@@ -73,12 +73,9 @@ class _Front:
 
 
 def pareto_order(costs: FloatArray, scores: FloatArray, masks: BoolArray) -> IndexArray:
-    """Return the panels that no other panel beats, by ascending cost.
-
-    Costs tie like scores, because sums of the same costs in another order differ by rounding.
-    """
+    """Return the panels that no other panel beats, by ascending cost."""
     levels, sizes = score_levels(scores), masks.sum(axis=1)
-    cost_levels = score_levels(costs / (costs.max(initial=0.0) or 1.0))
+    cost_levels = _cost_levels(costs)
     order = np.lexsort((sizes, -levels, cost_levels))
     best_before = np.maximum.accumulate(np.append(-1, levels[order][:-1]))
     values = np.column_stack([cost_levels, levels, sizes])[order]
@@ -90,6 +87,19 @@ def pareto_order(costs: FloatArray, scores: FloatArray, masks: BoolArray) -> Ind
         tied = order[start:end]  # in cost, score and size: the lowest indices are kept
         kept.append(tied[np.lexsort(~masks[tied][:, ::-1].T)[0]])
     return np.array(kept, dtype=np.intp)
+
+
+def _cost_levels(costs: FloatArray) -> IndexArray:
+    """Return the level of each total cost: 0 for the lowest, and the same level for ties.
+
+    Sums of the same costs in another order differ by rounding errors, which are relative to the
+    sum. The largest of all costs does not matter: others may be many orders of magnitude smaller.
+    """
+    order = np.argsort(costs, kind="stable")
+    ordered = costs[order]
+    levels = np.zeros(len(costs), dtype=np.intp)
+    levels[order[1:]] = np.cumsum(ordered[:-1] < ordered[1:] * (1 - TIE))
+    return levels
 
 
 @dataclass(frozen=True, eq=False)

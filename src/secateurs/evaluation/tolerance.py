@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from secateurs.search import best_member
 from secateurs.typing import BoolArray, FloatArray, IndexArray
 
 # Share of the larger sizes that must be within the tolerance too. On 12 data sets, the first size
@@ -101,7 +102,7 @@ def smallest_tolerated_size(
 
 def _reference_index(scores: FloatArray, relative_to: str) -> int:
     """Return the index of the size whose score losses are relative to."""
-    best = int(np.argmax(scores))
+    best = best_member(scores)
     is_better = relative_to == "best" and scores[best] > scores[-1] + _ROUNDING
     return best if is_better else len(scores) - 1
 

@@ -25,6 +25,7 @@ from secateurs.measures.scoring import Scoring
 from secateurs.measures.vote_counts import NORMAL_97_5
 from secateurs.outputs.predictions import Predictions, true_values
 from secateurs.outputs.sample_rows import SampleRows
+from secateurs.outputs.stratified_folds import stratification_keys
 from secateurs.outputs.votes import Votes
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
@@ -316,7 +317,7 @@ class JackknifeBlocks:
         self._block_indices = np.empty(len(truth), dtype=np.intp)
         if clusters is None:
             # Sorted by target and assigned in turn, so that no block has all samples of a class.
-            order = np.argsort(truth, kind="stable")
+            order = np.argsort(stratification_keys(truth), kind="stable")
             self._block_indices[order] = np.arange(len(truth)) % _N_BLOCKS
             self.n_blocks = _N_BLOCKS
             self._is_enough = len(truth) >= 2 * _N_BLOCKS  # else single samples would be blocks

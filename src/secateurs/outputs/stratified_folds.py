@@ -41,7 +41,7 @@ def _fold_of_group(
         target = np.bincount(groups, weights=y) / sizes
         strata = np.zeros(len(sizes), dtype=np.intp)
     else:
-        codes = np.unique(y, return_inverse=True)[1]
+        codes = stratification_keys(y)
         counts = np.zeros((len(sizes), codes.max() + 1), dtype=np.intp)
         np.add.at(counts, (groups, codes), 1)
         target = strata = counts.argmax(axis=1)
@@ -62,7 +62,19 @@ def _fold_of_group(
 def shuffled_by_class(y: Array, rng: np.random.RandomState) -> IndexArray:
     """Return the sample indices ordered by class, in random order within each class."""
     shuffled = rng.permutation(len(y))
-    return shuffled[np.argsort(y[shuffled], kind="stable")]
+    return shuffled[np.argsort(stratification_keys(y)[shuffled], kind="stable")]
+
+
+def stratification_keys(y: Array) -> Array:
+    """Return the keys by which samples are sorted to stratify them.
+
+    Classes are numbered in the order in which they first occur, as in scikit-learn's
+    ``StratifiedKFold``, so that their names do not matter. Values of a regression are unchanged.
+    """
+    if y.dtype.kind == "f":
+        return y
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes.ravel()]
 
 
 def split_vote_folds(votes: Votes, rng: np.random.RandomState) -> list[tuple[Votes, Votes]]:

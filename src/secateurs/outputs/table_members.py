@@ -17,7 +17,7 @@ from secateurs.typing import Array, PredictionKind
 
 # The columns of each member, by the text of their class; None if a member has a single column.
 ColumnGroups: TypeAlias = dict[str, dict[str | None, str]]
-_PROBABILITY_COLUMNS = "{model}:{class}"  # recognised without a pattern
+PROBABILITY_COLUMNS = "{model}:{class}"  # recognised without a pattern
 _MAX_NAME = 1 << 12  # characters
 _PLACEHOLDERS = {"{model}": "(?P<model>.+)", "{class}": "(?P<label>.+)"}
 
@@ -83,7 +83,7 @@ def find_members(
     names, wanted = _column_names(table), table_format.members
     has_flat_columns = not isinstance(table, Mapping) or _has_flat_columns(table, table_format)
     if names is not None and has_flat_columns:
-        groups = _group_columns(names, table_format.columns, known)
+        groups = _group_columns(names, table_format.columns, known, wanted)
         if groups is not None:
             return _stack_columns(table, _select(groups, wanted))
     elif table_format.columns is not None and wanted is None:  # not of another table
@@ -111,7 +111,7 @@ def prediction_columns(names: Sequence[str], table_format: TableFormat) -> list[
     wanted = table_format.members
     if table_format.columns is None:
         return [*_select(dict.fromkeys(names), wanted)]
-    groups = _group_columns(names, table_format.columns, None)
+    groups = _group_columns(names, table_format.columns, None, wanted)
     members = _select(groups or {}, wanted)
     return [name for columns in members.values() for name in columns.values()]
 
@@ -157,16 +157,21 @@ def _has_flat_columns(table: Mapping[str, Any], table_format: TableFormat) -> bo
 
 
 def _group_columns(
-    names: Sequence[str], pattern: str | None, known: ArrayLike | None
+    names: Sequence[str], pattern: str | None, known: ArrayLike | None, wanted: Sequence[str] | None
 ) -> ColumnGroups | None:
-    """Return the columns of each member by a pattern; None if each column is a member."""
+    """Return the columns of each member by a pattern; None if each column is a member.
+
+    If all wanted members have columns, other columns are ignored.
+    """
     matches = [
-        (name, compile_pattern(pattern or _PROBABILITY_COLUMNS).fullmatch(name)) for name in names
+        (name, compile_pattern(pattern or PROBABILITY_COLUMNS).fullmatch(name)) for name in names
     ]
     groups: ColumnGroups = {}
     for name, match in matches:
         if match is not None:
             groups.setdefault(match["model"], {})[match.groupdict().get("label")] = name
+    if wanted is not None and set(wanted) <= set(groups):
+        groups = {name: groups[name] for name in wanted}
     if pattern is not None:
         if not groups:
             raise InputError(
@@ -186,7 +191,7 @@ def _group_columns(
         raise InputError(
             f"Columns are named model:class, except {others[0]!r}. Leave that column out, or pass "
             "{columns} to read only the others.",
-            columns=_PROBABILITY_COLUMNS,
+            columns=PROBABILITY_COLUMNS,
         )
     return groups
 

@@ -167,6 +167,12 @@ class Frontier:
         -------
         Pruning
         """
+        if isinstance(tolerance, Mapping):
+            raise InputError(
+                "{tolerance} has several scores, but panels are compared by the first one. Pass a "
+                "number.",
+                tolerance=tolerance,
+            )
         budget = Budget(LOSS.read_parameter("tolerance", tolerance), max_cost=max_cost)
         budget.check_limits(self.problem)
         total = np.inf if max_cost is None else max_cost
