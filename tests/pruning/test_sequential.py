@@ -337,6 +337,32 @@ def test_a_blend_is_asked_in_turn_by_the_predictions_that_are_passed():
     assert np.isnan(again.accuracy_change)
 
 
+@pytest.mark.parametrize("order", ["cost", "weight", ["b", "a", "c"]])
+def test_a_blend_with_an_order_needs_no_validation_samples(order):
+    blend = Blend(list("abc"), weights=[3, 1, 2], classes=["x", "y"])
+    panel = blend.sequential(order=order, cost={"a": 5, "b": 1, "c": 2})
+    votes = np.array(list(product("xy", repeat=3)))
+    answers, spent = panel.predict(
+        dict(zip("abc", callables(votes), strict=True)), np.arange(8), return_cost=True
+    )
+    assert answers.tolist() == blend.predict(votes).tolist()
+    assert spent.max() <= 8
+    assert np.isnan(panel.expected_cost)
+    assert "cost at most 8, the same answers" in repr(panel)
+    expected = blend.sequential(votes, order=order, cost=[5, 1, 2])
+    assert panel.names == expected.names
+    assert spent.mean() == expected.expected_cost
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"order": "cost", "tolerance": 0.1}, {"order": "cost", "y": ["x"]}]
+)
+def test_the_best_order_and_a_tolerance_need_validation_samples(options):
+    blend = Blend(["a", "b"], classes=["x", "y"])
+    with pytest.raises(InputError, match="Pass them as table, or pass only order, such as cost"):
+        blend.sequential(**options)
+
+
 def test_a_blend_needs_the_cost_of_each_of_its_members():
     blend, table = Blend(["a", "b"], classes=[0, 1]), {"a": [0, 1], "b": [0, 0]}
     with pytest.raises(

@@ -285,7 +285,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
 
     def sequential(
         self,
-        table: Any,
+        table: Any = None,
         y: ArrayLike | None = None,
         *,
         cost: ArrayLike | Mapping[str, float] | None = None,
@@ -296,13 +296,14 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         """Return the members as a panel that is asked in turn.
 
         Members are asked until the remaining weights cannot change the winner, which saves costs
-        without changing any answer. A blend stores no predictions, so that the order, the
+        without changing any answer. A blend stores no predictions, so that the best order, the
         confidence and the expected cost come from the predictions that are passed here.
 
         Parameters
         ----------
-        table : array, data frame, dict or list
-            Predictions of the members on validation samples, as for `predict`.
+        table : array, data frame, dict or list, optional
+            Predictions of the members on validation samples, as for `predict`. Without them, pass
+            ``order`` and no tolerance; the expected cost is then unknown (NaN).
         y : array-like of shape (n_samples,), optional
             True labels, for the accuracy that a tolerance loses.
         cost : array-like of shape (n_names,) or dict, optional
@@ -322,9 +323,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         """
         if self.kind == "values":
             raise InputError(NOT_FOR_REGRESSION)
-        values, is_missing = self._as_numbers(self._own_members(self._read_table(table)))
-        shares = np.where(is_missing[:, :, None], 0.0, values).transpose(1, 0, 2)
-        n_samples = len(values)
+        shares = self._answer_shares(table, order, tolerance, y, sample_weight)
+        n_samples = shares.shape[1]
         is_missing_label = self.unanswered == "missing"
         answers = PanelAnswers(
             shares,
@@ -338,6 +338,24 @@ class Blend(BaseEstimator):  # type: ignore[misc]
             names = [str(name) for name in self.names]
             cost = costs_by_name({name: cost[name] for name in names if name in cost}, names)
         return answers.ask_in_turn(self.names, self._checked_weights(), cost, order, tolerance)
+
+    def _answer_shares(
+        self, table: Any, order: Order, tolerance: float, *samples: ArrayLike | None
+    ) -> FloatArray:
+        """Return the answers (members × samples × classes), of no samples without a table."""
+        if table is None:
+            is_best = isinstance(order, str) and order == "best"
+            if is_best or tolerance != 0 or any(values is not None for values in samples):
+                raise InputError(
+                    "The best order and a tolerance need predictions of the members on validation "
+                    "samples. Pass them as {table}, or pass only {order}, such as cost. After "
+                    "prune, use Pruning.sequential, which has these predictions.",
+                    table=...,
+                    order=...,
+                )
+            return np.zeros((len(self.names), 0, len(self.classes_)))
+        values, is_missing = self._as_numbers(self._own_members(self._read_table(table)))
+        return np.where(is_missing[:, :, None], 0.0, values).transpose(1, 0, 2)
 
     def _true_codes(self, y: ArrayLike, n_samples: int) -> IndexArray:
         """Return the codes of true labels; −2 for labels that no member can predict."""

@@ -194,10 +194,10 @@ class SequentialPanel:
 
     def __repr__(self) -> str:
         how = "the same answers" if self.confidence >= 1 else f"confidence {self.confidence:.3g}"
-        return (
-            f"SequentialPanel({', '.join(self.names)}: expected cost {self.expected_cost:.4g} of "
-            f"{self.cost.sum():.4g}, {how})"
-        )
+        is_known = not np.isnan(self.expected_cost)
+        expected = f"expected cost {self.expected_cost:.4g} of " if is_known else "cost at most "
+        names = ", ".join(self.names)
+        return f"SequentialPanel({names}: {expected}{self.cost.sum():.4g}, {how})"
 
 
 def sequential_panel(  # noqa: PLR0917
@@ -289,6 +289,8 @@ class PanelAnswers:
                 self.fallback,
                 margin,
             )
+            if not n_samples:  # a blend without predictions of validation samples
+                return panel
             return _Replay(panel, votes[indices], self.truth, weight).with_confidence(tolerance)
 
         indices = resolve_order(order, names, votes, whole, costs, margin)
