@@ -209,7 +209,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         raise InputError(
             "{columns} is not a valid pattern. Pass text with {model}, and with {class} if each "
             "class has a column, such as {model}:{class}.",
-            columns=pattern,
+            columns=pattern if len(pattern) <= 80 else f"{pattern[:79]}…",
         )
     return re.compile("".join(_PLACEHOLDERS.get(part, re.escape(part)) for part in parts))
 

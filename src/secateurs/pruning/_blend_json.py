@@ -153,11 +153,12 @@ def _is_index(value: object) -> bool:
 
 
 def _is_label(value: object) -> bool:
-    return (
-        replace_surrogates(value) == value
-        if isinstance(value, str)
-        else (isinstance(value, bool) or _is_number(value))
-    )
+    """Return whether a value is text, a boolean, an integer of 64 bits or a whole float."""
+    if isinstance(value, str):
+        return replace_surrogates(value) == value
+    if isinstance(value, float):
+        return _is_number(value) and value.is_integer()
+    return isinstance(value, int) and -(1 << 63) <= value < 1 << 64
 
 
 def _is_list(value: object, is_item: _Check, most: int = _MAX_MEMBERS) -> bool:
@@ -187,7 +188,10 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
         _is_none_or(lambda value: _is_list(value, lambda w: _is_number(w) and w >= 0)),
         "numbers of 0 or more, or null",
     ),
-    "classes": (_is_none_or(_are_classes), "different labels, sorted and of one type, or null"),
+    "classes": (
+        _is_none_or(_are_classes),
+        "different labels, sorted and of one type (text, whole numbers or booleans), or null",
+    ),
     "kind": (lambda value: value in _KINDS, f"one of {', '.join(_KINDS)}"),
     "positive": (
         _is_none_or(_is_label),
