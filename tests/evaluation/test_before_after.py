@@ -66,6 +66,7 @@ def test_scorers_that_predict_changed_samples_see_the_returned_model(forest, opt
     assert row["after"] == shifted(pruning.estimator, X[TEST], Y[TEST])
 
 
+@pytest.mark.filterwarnings("ignore:Scores other than:secateurs.exceptions.SecateursWarning")
 def test_the_summary_shows_all_columns_and_whether_the_tolerance_holds(forest):
     pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", tolerance=0.05)
     table = pruning.summary(X[TEST], Y[TEST])

@@ -7,13 +7,20 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
 from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score
+from sklearn.tree import DecisionTreeClassifier
 
 import cases
 import naive
 from fitted_models import CHOOSE, CODES, FIT, X, Y
-from secateurs import EnsembleSelection, LeafRefit, Predictions, compare, prune
+from secateurs import EnsembleSelection, LeafRefit, Predictions, collect_votes, compare, prune
 from secateurs.evaluation import held_out_figures
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
@@ -217,3 +224,25 @@ def test_with_too_few_samples_the_notebook_shows_the_rest():
     assert "2 of 3 members" in pruning._repr_html_()
     with pytest.raises(InputError, match="at least 2 samples"):
         pruning.summary()
+
+
+@pytest.mark.parametrize("kind", ["AdaBoost", "weighted vote"])
+def test_weights_of_votes_count_without_the_samples(kind):
+    """A pruning does not store the samples, but the votes and their weights."""
+    X, y = make_classification(900, 20, n_informative=8, random_state=5)
+    y = np.array(["no", "yes"])[y]
+    train, rest = slice(0, 300), slice(300, 900)
+    if kind == "AdaBoost":
+        model = AdaBoostClassifier(n_estimators=30, random_state=0)
+    else:
+        trees = [
+            (f"t{i}", DecisionTreeClassifier(max_features=1, random_state=i)) for i in range(9)
+        ]
+        model = VotingClassifier(trees, weights=[9, 5, 3, 2, 1, 1, 1, 1, 1])
+    model.fit(X[train], y[train])
+    pruning = prune(model, X[rest], y[rest], "es", keep=7)
+    for summary in (pruning.summary(), pruning.summary(X=X[rest])):
+        assert summary.loc["accuracy", "before"] == model.score(X[rest], y[rest])
+        assert summary.loc["accuracy", "after"] == pruning.estimator.score(X[rest], y[rest])
+    votes = collect_votes(model, X[rest])
+    assert np.mean((votes == "yes").mean(axis=1) > 0.5) != np.mean(model.predict(X[rest]) == "yes")

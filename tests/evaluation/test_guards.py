@@ -60,7 +60,7 @@ def test_predictions_that_are_no_better_than_the_majority_class_have_an_alarm():
     assert len(find_alarms(problem_with(), measured)) == 1
     measured = figures_of("accuracy", 0.95, 0.93, -0.05, 0.01, majority_class=0.92)
     assert find_alarms(problem_with(), measured) == []
-    measured = figures_of("accuracy", 0.1, -0.1, -0.3, -0.1, majority_class=-1e-9)
+    measured = figures_of("accuracy", 0.1, -0.1, -0.24, -0.16, majority_class=-1e-9)
     (alarm,) = find_alarms(problem_with(), measured)
     assert "compared with 0.0000" in alarm
 
@@ -88,7 +88,7 @@ def test_the_advice_is_a_score_that_the_ensemble_has(n_classes, scoring, advice)
     label = problem.scoring.label
     sign = 1 if problem.scoring.larger_is_better else -1
     constant = "mean_of_the_target" if n_classes == 0 else "majority_class"
-    measured = figures_of(label, 0.5, 0.5, -0.1, 0.1, **{constant: 0.5 + sign * 0.1})
+    measured = figures_of(label, 0.5, 0.5, -0.04, 0.04, **{constant: 0.5 + sign * 0.1})
     (alarm,) = find_alarms(problem, measured)
     assert alarm.startswith("Even the full ensemble has no better")
     assert advice in alarm
@@ -163,7 +163,8 @@ def half_of(half, n_samples, n_before=100, one_more=NORMAL_97_5):
 @given(st.floats(0.011, 0.5), st.floats(0.001, 0.01))
 def test_the_number_of_samples_that_would_do_follows_from_the_interval(half, tolerance):
     measured = figures_of("accuracy", 0.9, 0.9, -half, half)
-    (text,) = describe_precision(problem_with(), measured, tolerance)
+    alarms = find_alarms(problem_with(), measured, tolerance)
+    (text,) = alarms + describe_precision(problem_with(), measured, tolerance)
     assert f"its 95 % interval is ±{half:.4f}" in text
     needed = int(text.rsplit("About ", 1)[1].split(" ")[0].replace(",", ""))
     assert half_of(half, needed) <= tolerance * (1 + 1e-6)
@@ -222,10 +223,44 @@ def test_prune_warns_at_once_if_probabilities_collapse():
     with (
         pytest.warns(SecateursWarning, match="no better accuracy than the majority class"),
         pytest.warns(SecateursWarning, match="The best single member has a better accuracy"),
+        pytest.warns(SecateursWarning, match="much worse after pruning: log loss"),
         pytest.warns(SecateursWarning, match="500 of 500 test samples are also in the validation"),
     ):
         figures = pruning.summary(table, y)
     assert any(line.startswith("Warning: ") for line in figures.attrs["alarms"])
+
+
+def test_a_budget_that_ruins_probabilities_has_warnings():
+    """The five kept of 200 members look good only on the samples that they were selected on."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=1150)
+    is_positive = np.where(rng.rand(1150, 200) < 0.8, y[:, None], 1 - y[:, None])
+    table = np.stack([1.0 - is_positive, is_positive], axis=2)
+    expected = "Scores other than accuracy are much worse after pruning: .*Brier score"
+    with pytest.warns(SecateursWarning, match=expected):
+        pruning = prune(
+            table[:150], None, y[:150], "joint", tolerance=0.06, relative_to="full", random_state=0
+        )
+    kept = table[:150, pruning.member_indices, 1].mean(axis=1)
+    brier = [np.mean((p - y[:150]) ** 2) for p in (table[:150, :, 1].mean(axis=1), kept)]
+    assert brier[1] < brier[0]
+    for samples in ((), (table[150:], y[150:])):
+        with pytest.warns(SecateursWarning, match=expected):
+            figures = pruning.summary(*samples)
+        assert any("Scores other than accuracy" in line for line in figures.attrs["alarms"])
+
+
+@pytest.mark.parametrize(
+    ("half", "tolerance", "is_alarm"),
+    [(0.06, None, True), (0.049, None, False), (0.06, 0.07, False), (0.08, 0.07, True)],
+)
+def test_far_too_few_samples_have_an_alarm_and_others_a_note(half, tolerance, is_alarm):
+    measured = figures_of("accuracy", 0.9, 0.9, -half, half)
+    alarms = find_alarms(problem_with(), measured, tolerance)
+    notes = describe_precision(problem_with(), measured, tolerance)
+    assert len(alarms) == is_alarm
+    assert len(notes) == (not is_alarm and half > (tolerance or 0))
+    assert all("100 samples are too few" in line for line in (*alarms, *notes))
 
 
 def test_a_good_pruning_has_no_warning():

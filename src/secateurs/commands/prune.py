@@ -234,12 +234,7 @@ def _print_remarks(
     problem: Problem, pruning: Pruning, measured: PruningFigures, out: Output
 ) -> None:
     """Print where the figures come from, simple baselines, and whether tolerances hold."""
-    from secateurs.evaluation.guards import (
-        describe_precision,
-        find_alarms,
-        find_collapses,
-        warn_alarms,
-    )
+    from secateurs.evaluation.guards import describe_precision, find_alarms, warn_alarms
     from secateurs.evaluation.metrics import describe_baselines, describe_tolerances
 
     out.print_note(f"measured on: {_measured_on(measured)}")
@@ -251,12 +246,10 @@ def _print_remarks(
     for remark in describe_precision(problem, measured, pruning.tolerance):
         out.print_note(remark[0].lower() + remark[1:].rstrip("."))
     alarms = find_alarms(problem, measured, pruning.tolerance)
-    notes = find_collapses(problem, measured.figures)
     if pruning.is_size_found:
         warn_alarms(alarms)
-    else:
-        notes += alarms
-    for note in notes:
+        return
+    for note in alarms:
         out.print_note(note[0].lower() + note[1:].rstrip("."))
 
 

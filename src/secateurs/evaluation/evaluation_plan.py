@@ -56,7 +56,7 @@ class EvaluationPlan:
         soft = None if can_predict or not problem.is_soft else problem.known_soft_predictions
         if soft is not None and soft.margin_scale is None:
             return VotedSamples(problem.predictions, problem.ensemble, soft_predictions=soft)
-        ensemble = problem.ensemble if can_predict else None
+        ensemble = problem.ensemble if can_predict or not problem.is_soft else None
         return VotedSamples(problem.predictions, ensemble, problem.X)
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,9 @@ _BETTER = {  # subject of the sentence, and advice
     BEST_MEMBER: ("The best single member has", "Keep that member alone"),
     FIRST_MEMBERS: ("As many of the first members have", "Keep them, with the method 'es'"),
 }
+# An interval of five points and more has an alarm: the samples show next to nothing. Smaller ones
+# have a note, because a pruning is safe in nearly all of these cases.
+_SEVERE_HALF_WIDTH = 0.05
 _LOSS_TO_TELL = 0.01  # a point: the loss that validation samples should show, without a tolerance
 
 
@@ -48,14 +52,16 @@ def find_alarms(
     measured: PruningFigures,
     tolerance: float | Mapping[str, float] | None = None,
 ) -> list[str]:
-    """Return what is bad about the score asked for, in sentences; empty for a good pruning.
+    """Return what is bad about a pruning, in sentences; empty for a good pruning.
 
     Differences that may be due to chance are left out.
     """
     alarms = _worse_than_baselines(problem, measured)
     if problem.has_test_set:
         alarms += _missed_tolerances(problem, measured.figures, tolerance)
-    return alarms
+    alarms += find_collapses(problem, measured.figures)
+    precision = _describe_few_samples(problem, measured, tolerance)
+    return alarms + ([precision.text] if precision.is_severe else [])
 
 
 def warn_alarms(alarms: Sequence[str]) -> None:
@@ -147,7 +153,7 @@ def describe_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> 
     """Return the alarm for scores of probabilities that became much worse, if any did.
 
     `prune` warns of them by the validation samples themselves, where the pruned ensemble looks
-    better than it is; summaries have a line.
+    better than it is, and by cross-validated scores if a budget decided the size.
     """
     collapsed = _collapsed_scores(problem, figures)
     if not collapsed:
@@ -217,6 +223,13 @@ def _limits(
     return {scoring: given[scoring.key] for scoring in problem.scorings if scoring.key in given}
 
 
+class _Precision(NamedTuple):
+    """How many samples would tell a loss from chance; without text if there are enough."""
+
+    text: str = ""
+    is_severe: bool = False
+
+
 def describe_precision(
     problem: Problem,
     measured: PruningFigures,
@@ -224,7 +237,7 @@ def describe_precision(
 ) -> list[str]:
     """Return how many samples would tell a loss from chance, and which losses cannot be excluded.
 
-    The half width of an interval shrinks with the square root of the number of samples.
+    Far too few samples have an alarm instead.
     """
     open_risks = _open_risks(problem, measured.figures)
     collapsed = _collapsed_scores(problem, measured.figures)
@@ -233,11 +246,23 @@ def describe_precision(
             f"Before refitting, scores other than {_asked_scores(problem)} are much worse: "
             f"{format_list(collapsed)}. Pass a test set for the scores after refitting."
         )
+    precision = _describe_few_samples(problem, measured, tolerance)
+    is_note = precision.text and not precision.is_severe
+    return [precision.text, *open_risks] if is_note else open_risks
+
+
+def _describe_few_samples(
+    problem: Problem, measured: PruningFigures, tolerance: float | Mapping[str, float] | None
+) -> _Precision:
+    """Return how many samples would tell a loss from chance, if there are too few.
+
+    The half width of an interval shrinks with the square root of the number of samples.
+    """
     scoring = problem.scoring
     figure = measured.figures.get(scoring.label)
     limit = _limits(problem, tolerance).get(scoring, _LOSS_TO_TELL) or _LOSS_TO_TELL
     if figure is None or not scoring.larger_is_better:
-        return open_risks
+        return _Precision()
     n_samples = problem.predictions.n_samples
     if problem.has_test_set:
         assert problem.y_test is not None
@@ -248,19 +273,19 @@ def describe_precision(
     of_one_change = NORMAL_97_5 if scoring.name == "accuracy" else 0.0
     widened = math.hypot(half, of_one_change / n_samples)
     if widened <= limit:
-        return open_risks
+        return _Precision()
     interval = f"its 95 % interval is ±{half:.4f}"
     if half <= limit:
         interval = f"with one more change, its 95 % interval is ±{widened:.4f}"
     # The number for which the widened interval is the limit.
     squares = n_samples * half**2
     needed = (squares + math.hypot(squares, 2 * of_one_change * limit)) / (2 * limit**2)
-    return [
+    text = (
         f"{format_count(n_samples, 'sample')} are too few to tell a change of {limit:g} in "
         f"{scoring.label} from chance: {interval}. About {_round_up_to_two_digits(needed):,} "
-        "samples would do.",
-        *open_risks,
-    ]
+        "samples would do."
+    )
+    return _Precision(text, is_severe=half > max(limit, _SEVERE_HALF_WIDTH))
 
 
 def _open_risks(problem: Problem, figures: Mapping[str, BeforeAfter]) -> list[str]:

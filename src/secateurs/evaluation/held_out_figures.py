@@ -80,6 +80,16 @@ def cross_validate_pruning(
     )
 
 
+def cross_validated_scores(
+    problem: Problem, pruner: BasePruner, by_cost: CostSelection | None = None
+) -> dict[str, BeforeAfter]:
+    """Return the cross-validated scores of a pruning by label, without its size and times."""
+    with record_warnings():
+        evaluation = evaluate_with_alternatives(problem, pruner, by_cost=by_cost, alone=True)
+    (curve,) = evaluation.curves.values()
+    return held_out_scores(evaluation.split, curve, len(pruner.member_indices_))
+
+
 def selection_figures(
     problem: Problem, pruner: BasePruner, X: Samples = None
 ) -> dict[str, BeforeAfter]:

@@ -176,9 +176,8 @@ class VotedSamples:
             yield VoteBlock(indices, self._votes_on(indices), None, np.arange(self.votes.n_classes))
             return
         classes = np.searchsorted(self.votes.classes, self.ensemble.classes)
-        prepared = (
-            None if self.soft_predictions is not None else self.ensemble.prepare_input(self.X)
-        )
+        needs_samples = self.soft_predictions is None and self.ensemble.is_soft
+        prepared = self.ensemble.prepare_input(self.X) if needs_samples else None
         step = max(1, _MAX_CONTRIBUTIONS // (self.votes.n_members * len(classes)))
         for first in range(0, len(indices), step):
             block = indices[first : first + step]
@@ -200,6 +199,15 @@ class VotedSamples:
             # The true labels may have classes that the ensemble does not know.
             known = np.searchsorted(soft.classes, self.ensemble.classes)
             return np.stack([weight * soft.values(m)[:, known] for m, weight in enumerate(weights)])
+        if not self.ensemble.is_soft:  # weighted votes, which do not need the samples
+            assert self.ensemble.weights is not None
+            classes = np.searchsorted(votes.classes, self.ensemble.classes)
+            return np.stack(
+                [
+                    weight * (votes.codes([member])[0][:, None] == classes)
+                    for member, weight in enumerate(self.ensemble.weights)
+                ]
+            )
         block = _safe_indexing(prepared, indices)
         contributions = np.stack(
             [self.ensemble.vote_contribution(block, member) for member in range(votes.n_members)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +19,11 @@ from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import describe_collapses, warn_alarms
-from secateurs.evaluation.held_out_figures import selection_figures
+from secateurs.evaluation.held_out_figures import (
+    cross_validated_scores,
+    cross_validation_seconds,
+    selection_figures,
+)
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, suggest_similar
 from secateurs.problem import Problem
@@ -27,7 +32,7 @@ from secateurs.pruners import BasePruner, all_pruners
 from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
-from secateurs.pruning._pruning import Pruning
+from secateurs.pruning._pruning import MAX_WAIT, Pruning
 from secateurs.pruning.refit_options import (
     BranchesLike,
     RefitLike,
@@ -358,9 +363,23 @@ def prune(
             size_reason=size_reason,
         )
     if not is_size_given:
-        figures = selection_figures(pruning.problem, pruning.pruner, problem.X)
-        warn_alarms(describe_collapses(pruning.problem, figures))
+        _warn_of_collapses(pruning, problem.X, has_budget)
     return pruning
+
+
+def _warn_of_collapses(pruning: Pruning, X: Samples, has_budget: bool) -> None:
+    """Warn if scores of probabilities, other than ``scoring``, became much worse."""
+    problem, pruner = pruning.problem, pruning.pruner
+    figures = selection_figures(problem, pruner, X)
+    collapses = describe_collapses(problem, figures)
+    # The default size has a guard on the cross-validated Brier score, and a budget has none.
+    # Cross-validated scores of refitted members are those before refitting.
+    is_open = figures and not collapses and has_budget and problem.refitted is None
+    if is_open and cross_validation_seconds(pruner) <= MAX_WAIT:
+        with suppress(InputError):  # too few samples or out-of-bag votes for five folds
+            figures = cross_validated_scores(problem, pruner, pruning.by_cost)
+            collapses = describe_collapses(problem, figures)
+    warn_alarms(collapses)
 
 
 def _prune_exchangeable(

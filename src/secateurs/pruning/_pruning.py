@@ -25,7 +25,6 @@ from secateurs.evaluation.cost_selection import CostSelection
 from secateurs.evaluation.guards import (
     describe_precision,
     find_alarms,
-    find_collapses,
     warn_alarms,
 )
 from secateurs.evaluation.held_out_figures import (
@@ -46,7 +45,7 @@ from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
 
-_MAX_WAIT = 2.0  # seconds of cross-validation that displaying a pruning in a notebook may take
+MAX_WAIT = 2.0  # seconds of cross-validation that warnings and the display in a notebook may take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,14 +250,13 @@ class Pruning:
         if self.decided_by:
             remarks.append(f"The number of members was decided by: {self.decided_by}.")
         alarms = find_alarms(problem, measured, self.tolerance)
-        collapses = find_collapses(problem, measured.figures)
         if self.is_size_found:  # a user who names a number of members expects a loss
             warn_alarms(alarms)
         table = measured.summary_table(problem, remarks, self.tolerance)
         if problem.shows_coverage:
             shares = problem.member_coverage[self.member_indices].tolist()
             table.attrs["coverage"] = dict(zip(self.member_names, shares, strict=True))
-        table.attrs["alarms"] = [f"Warning: {alarm}" for alarm in (*alarms, *collapses)]
+        table.attrs["alarms"] = [f"Warning: {alarm}" for alarm in alarms]
         table.attrs["alarms"] += describe_precision(problem, measured, self.tolerance)
         return table
 
@@ -470,7 +468,7 @@ class Pruning:
 
         is_quick = (
             "_cross_validated_scores" in self.__dict__
-            or cross_validation_seconds(self.pruner) <= _MAX_WAIT
+            or cross_validation_seconds(self.pruner) <= MAX_WAIT
         )
         with suppress(InputError):  # too few samples or out-of-bag votes for five folds
             return pruning_html(

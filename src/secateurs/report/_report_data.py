@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from secateurs import __version__
 from secateurs.ensembles import Ensemble
 from secateurs.evaluation.alternatives import ReportSubject, plain_parameters
-from secateurs.evaluation.guards import describe_precision, find_alarms, find_collapses
+from secateurs.evaluation.guards import describe_precision, find_alarms
 from secateurs.outputs.prediction_table import PredictionTable
 from secateurs.outputs.predictions import Predictions
 from secateurs.outputs.votes import Votes
@@ -142,7 +142,6 @@ def report_data(
     problem, measured = context.problem, context.measured
     tolerance = getattr(result, "tolerance", None)  # a comparison has none
     alarms = find_alarms(problem, measured, tolerance)
-    alarms += find_collapses(problem, measured.figures)
     alarms += describe_precision(problem, measured, tolerance)
     data["notes"] = list(
         dict.fromkeys(
