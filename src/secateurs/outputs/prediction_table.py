@@ -90,9 +90,12 @@ class PredictionTable(Ensemble):
     @property
     def table_format(self) -> TableFormat:
         """How to read further tables of the same members."""
+        classes = self.given_format.classes
+        if classes is None and self._array.classes is not None:
+            classes = self.classes
         return replace(
             self.given_format,
-            classes=self.given_format.classes if self._array.classes is None else self.classes,
+            classes=classes,  # arrays have the same order of classes as this table
             names=None,
             positive=self._array.positive,
             kind=self._array.kind,
