@@ -280,8 +280,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        score = r2_score if self.kind == "values" else accuracy_score
-        return float(score(y, self.predict(table), sample_weight=sample_weight))
+        score, truth = r2_score, y
+        if self.kind != "values":
+            score, truth = accuracy_score, as_labels(y, "y")
+        return float(score(truth, self.predict(table), sample_weight=sample_weight))
 
     def sequential(
         self,
