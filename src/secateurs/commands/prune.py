@@ -188,8 +188,9 @@ def _size_reason(
     else:
         reason = size.describe_reason(score, pruning.decided_by, pruning.size_reason)
     if pruning.problem.refitted is not None:
-        return f"{reason}, and refitted {'it' if len(pruning.member_indices) == 1 else 'them'}"
-    return f"{reason}, with weights" if pruning.weights is not None else reason
+        them = "it" if len(pruning.member_indices) == 1 else "them"
+        return f" and refitted {them}{reason}"
+    return f" with weights{reason}" if pruning.weights is not None else reason
 
 
 def _select_members(
