@@ -67,7 +67,7 @@ class SpeedupRace(RowSeries):
 
     @property
     def possible_speedup(self) -> float:
-        """Ratio of median CPU times, without the overhead of workers and of sending data to them."""
+        """Ratio of median CPU times, without the overhead of workers and of sending data."""
         return float(np.median(self.comep_cpu_seconds) / np.median(self.path_cpu_seconds))
 
     @property
