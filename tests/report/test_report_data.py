@@ -297,6 +297,13 @@ def test_mcnemar_compares_the_refitted_ensemble(forest):
     assert f"p = {expected:.2g}." in report_data(pruning, X[TEST], Y[TEST])["safety"]
 
 
+def test_reports_of_refitted_models_say_that_another_run_differs(forest, data):
+    note = "Refitting draws synthetic samples at random"
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=4, refit=True, random_state=0)
+    assert note in render(report_data(pruning, X[TEST], Y[TEST]))
+    assert note not in render(data)
+
+
 def test_held_out_counts_are_those_of_the_models_themselves(data, forest, pruning):
     order = data["courses"][0]["order"]
     before = forest.predict(X[TEST]) == Y[TEST]
