@@ -46,6 +46,12 @@ def test_old_public_names_work_with_a_warning(old, new):
     assert old not in secateurs.__all__
 
 
+@pytest.mark.parametrize("outputs", [Votes.encode(VOTES), Predictions.encode(PROBABILITIES)])
+def test_the_old_name_of_is_sequential_works_with_a_warning(outputs):
+    with pytest.warns(FutureWarning, match="staged was renamed to is_sequential"):
+        assert outputs.staged is False
+
+
 def test_the_old_name_of_the_synthetic_ratio_works_with_a_warning(forest):
     options = {"pruner": "best", "keep": 3, "refit": True, "random_state": 0}
     with pytest.warns(FutureWarning, match="The parameter n_made of prune"):

@@ -28,6 +28,10 @@ def test_text_with_units_is_read(quantity, text, number):
     assert quantity.read(text) == number
 
 
+def test_whole_numbers_of_bytes_are_printed_without_a_point():
+    assert [str(SIZE.read(text)) for text in ("1kB", "1.5 KiB", "0.5")] == ["1000", "1536", "0.5"]
+
+
 @pytest.mark.parametrize(
     ("quantity", "text"),
     [

@@ -113,6 +113,8 @@ def _as_array(values: object, name: str) -> Array:
         )
     try:
         labels = np.asarray(values)
+        if labels.dtype.kind == "T":  # text of variable width (numpy.dtypes.StringDType)
+            labels = labels.astype(object)
         if labels.dtype.kind in "US" and not hasattr(values, "__array__"):
             labels = np.asarray(values, dtype=object)  # NumPy turns [1, "a"] into ["1", "a"]
     except ValueError as error:

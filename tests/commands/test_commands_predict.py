@@ -103,6 +103,22 @@ def test_probabilities_in_every_file_select_the_same_members(kaggle):
         np.testing.assert_allclose(found[:, 1], load("blend.json").predict_proba(values)[:, 1])
 
 
+def test_files_of_probabilities_may_have_their_classes_in_any_order(desk):
+    rng = np.random.default_rng(4)
+    classes, shares = np.array(["low", "mid", "high"]), rng.dirichlet([1, 1, 1], (80, 5))
+    y = classes[shares[:, :4].mean(axis=1).argmax(axis=1)]  # of the members that are kept
+    np.savez("val.npz", probabilities=shares, y=y, classes=classes)
+    words = ("prune", "--predictions", "val.npz", "-p", "es", "-k", 4, "-o", "blend.json")
+    assert type_in(*words).code == 0
+    words = ("predict", "blend.json", "test.npz", "-o", "out.csv", "--force")
+    for order in ([0, 1, 2], [2, 0, 1]):
+        np.savez("test.npz", probabilities=shares[:, :, order], classes=classes[order])
+        assert type_in(*words).code == 0
+        assert pd.read_csv("out.csv")["prediction"].tolist() == y.tolist()
+    np.savez("test.npz", probabilities=shares, classes=["low", "mid", "top"])
+    assert "Columns name the classes low, mid, top, but" in refused(3, *words)
+
+
 def test_text_labels_need_the_positive_class(kaggle):
     oof = pd.read_csv("oof.csv")
     oof["target"] = np.where(oof["target"] == 1, "churn", "stay")

@@ -90,6 +90,8 @@ def test_a_panel_of_fair_members_beats_one_good_member():
     found = prune(votes, y=y, pruner="best", cost=[10, 3, 3, 3], max_cost=10, random_state=0)
     assert sorted(found.member_indices.tolist()) == [1, 2, 3]
     assert found.by_cost.total == 9
+    assert repr(found).endswith("members kept by total cost 9)")
+    assert not found.reason
     alone = prune(votes, y=y, pruner="best", keep=4).member_indices[0]
     assert alone == 0  # the first of the order, beside which nothing fits
 

@@ -109,6 +109,7 @@ def test_labels_select_the_same_members_in_every_form(case):
     text = {
         "masked": masked(words[codes], mask),
         "None": with_none(words[codes], mask),
+        "StringDType": with_none(words[codes], mask).astype(np.dtypes.StringDType(na_object=None)),
         "frame": pd.DataFrame(with_none(words[codes], mask), columns=NAMES),
         "categories": pd.DataFrame(with_none(words[codes], mask), columns=NAMES).astype("category"),
         "polars": polars_frame(with_none(words[codes], mask)),
@@ -116,6 +117,10 @@ def test_labels_select_the_same_members_in_every_form(case):
         "list of Series": [pd.Series(column) for column in with_none(words[codes], mask).T],
     }
     assert_same(text, words[y])
+    truth = words[y].astype(np.dtypes.StringDType())
+    assert_same(text, truth)
+    blend = prune(words[codes], y=truth, keep=2).estimator
+    assert blend.score(words[codes], truth) == blend.score(words[codes], words[y])
 
 
 @given(gaps())

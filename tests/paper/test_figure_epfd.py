@@ -35,9 +35,6 @@ def test_epfd_is_compared_on_the_folds_that_both_have():
     assert pair.parallel_speedup == pytest.approx(7.0)
     assert pair.serial_speedup == pytest.approx(3.5 / 4)
     assert pair.group_wins == (0, 1, 0, 1)
-    assert pair.paired_test.p_value == pytest.approx(
-        stats.ttest_rel([82, 83, 84, 85], [80] * 4).pvalue
-    )
 
 
 SETS = ("Iono", "Liver", "Sonar", "Spam")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import skops.io
 from report_pages import unpack
+from scipy.stats import binomtest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
@@ -284,6 +285,23 @@ def test_mcnemar_is_exact(data):
     n = lost + won
     tail = sum(math.comb(n, k) for k in range(min(lost, won) + 1)) / 2**n
     assert f"p = {min(1, 2 * tail):.2g}" in data["safety"]
+
+
+def test_mcnemar_compares_the_refitted_ensemble(forest):
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=4, refit=True, random_state=0)
+    before, after = (model.predict(X[TEST]) == Y[TEST] for model in (forest, pruning.estimator))
+    lost, won = int((before & ~after).sum()), int((after & ~before).sum())
+    plain = prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=4).estimator
+    assert (plain.predict(X[TEST]) != pruning.estimator.predict(X[TEST])).any()
+    expected = binomtest(won, won + lost).pvalue
+    assert f"p = {expected:.2g}." in report_data(pruning, X[TEST], Y[TEST])["safety"]
+
+
+def test_reports_of_refitted_models_say_that_another_run_differs(forest, data):
+    note = "Refitting draws synthetic samples at random"
+    pruning = prune(forest, X[CHOOSE], Y[CHOOSE], "best", keep=4, refit=True, random_state=0)
+    assert note in render(report_data(pruning, X[TEST], Y[TEST]))
+    assert note not in render(data)
 
 
 def test_held_out_counts_are_those_of_the_models_themselves(data, forest, pruning):

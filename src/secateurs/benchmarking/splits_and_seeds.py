@@ -30,7 +30,7 @@ class SplitIndices(NamedTuple):
 def split_samples(
     y: ArrayLike, fold: int, rng: np.random.Generator, n_folds: int = N_FOLDS, by_class: bool = True
 ) -> SplitIndices:
-    """Split samples into a training, a validation and a test set, stratified unless told otherwise.
+    """Split samples into a training, a validation and a test set, stratified by default.
 
     ``rng`` shuffles the samples; pass an equal one for all folds, so that test sets do not overlap.
 

@@ -144,21 +144,28 @@ def _read_member_predictions(
     content: PredictionFile = read_prediction_file(path, None, None, ignore, max_unpacked)
     table: Any = content.table
     if table.ndim == 3:
-        return table if content.names is None else _by_name(content)
+        return _by_name(content, blend)
     if blend.kind == "labels":
         return mask_gaps(table, blend.classes_)
     return as_number_columns(content, blend.table_format)
 
 
-def _by_name(content: PredictionFile) -> dict[str, Any]:
-    """Return probabilities in an array as a dict of members."""
+def _by_name(content: PredictionFile, blend: Any) -> Any:
+    """Return probabilities as a dict of members, with the classes of the file if it has any."""
     import pandas as pd
 
-    assert content.names is not None
+    table, names = content.table, content.names
+    if names is None and content.classes is None:
+        return table
+    columns = dict(enumerate([] if names is None else names))
+    if names is None and table.shape[1] in (blend.n_members, len(blend.names)):
+        has_all = table.shape[1] == blend.n_members
+        indices = blend.member_indices_ if has_all else range(len(blend.names))
+        columns = dict(zip(indices, blend.names, strict=True))
     return {
-        name: pd.DataFrame(content.table[:, member], columns=content.classes)
-        for member, name in enumerate(content.names)
-    }
+        name: pd.DataFrame(table[:, column], columns=content.classes)
+        for column, name in columns.items()
+    } or table
 
 
 def _read_ids(path: Path, column: str, max_unpacked: float) -> list[str]:

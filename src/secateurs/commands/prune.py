@@ -150,9 +150,9 @@ def prune(
         )
     if pruning.reason:
         out.print_note(f"method: {pruning.reason}")
-    kept, reason = format_count(n_kept, "member"), _size_reason(pruning, size, refitting, score)
-    out.print_note(f"{_method_label(pruning)} kept {kept}{reason}")
-    out.print_detail(f"in the order of selection: {', '.join(_names_with_weights(pruning))}")
+    kept = f"kept {format_count(n_kept, 'member')}{_size_reason(pruning, size, refitting, score)}"
+    out.print_note(kept if pruning.by_cost else f"{_method_label(pruning)} {kept}")
+    out.print_detail(f"kept{_order_note(pruning)}: {', '.join(_names_with_weights(pruning))}")
     with out.show_progress("measuring"):
         pruned = pruning.problem  # has the refitted members and weights, but not the samples
         problem = dataclasses.replace(
@@ -188,8 +188,9 @@ def _size_reason(
     else:
         reason = size.describe_reason(score, pruning.decided_by, pruning.size_reason)
     if pruning.problem.refitted is not None:
-        return f"{reason}, and refitted {'it' if len(pruning.member_indices) == 1 else 'them'}"
-    return f"{reason}, with weights" if pruning.weights is not None else reason
+        them = "it" if len(pruning.member_indices) == 1 else "them"
+        return f" and refitted {them}{reason}"
+    return f" with weights{reason}" if pruning.weights is not None else reason
 
 
 def _select_members(
@@ -331,7 +332,12 @@ def _result_text(pruning: Pruning, measured: PruningFigures) -> str:
     if not pruning.problem.has_only_predictions:
         return table
     names = to_one_line(", ".join(_names_with_weights(pruning)))
-    return f"{table}\nkept, in the order of selection: {names}"
+    return f"{table}\nkept{_order_note(pruning)}: {names}"
+
+
+def _order_note(pruning: Pruning) -> str:
+    """Return what is known of the order of the kept members; nothing for panels within a cost."""
+    return "" if pruning.by_cost else ", in the order of selection"
 
 
 def _names_with_weights(pruning: Pruning) -> list[str]:

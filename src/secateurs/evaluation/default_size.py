@@ -175,7 +175,7 @@ def smallest_unchanged_prefix(
     targets = _true_targets(outputs)
     full_errors = np.square(full - targets).sum(axis=1)
     limit = MAX_CHANGE_BOOSTED * np.average(full_errors, weights=sample_weight)
-    # Of one further sample: the squared error of a clearly wrong prediction, which is at most 2.
+    # The squared error of a clearly wrong prediction of one further sample; it is at most 2.
     largest = float(outputs.n_classes > 0)
     for member in range(last - 1, -1, -1):
         values = member_prediction(outputs, member)[0].reshape(full.shape)

@@ -45,7 +45,7 @@ def select_exchangeable(
             )
         tolerance = tolerances[problem.scoring.key]
         limits = [ToleratedLoss(problem.scoring.key, expected.values, tolerance)]
-        # Expected scores are no lucky draws, so that larger numbers need not confirm them. They
+        # Expected scores do not depend on a single draw: larger numbers need not confirm them. They
         # alternate: an even number of members has more tied votes.
         found = smallest_tolerated_size(expected.sizes, limits, 0.0, budget.relative_to)
         assert found is not None  # the reference itself is within any tolerance

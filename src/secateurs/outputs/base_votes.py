@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateurs.exceptions import caller_stacklevel
 from secateurs.text_format import format_count
 from secateurs.typing import Array, MissingRule
 
@@ -23,6 +25,18 @@ class BaseOutputs:
     n_samples: int
     n_members: int
     classes: Array
+    is_sequential: bool = False
+
+    @property
+    def staged(self) -> bool:
+        """The old name of `is_sequential`, until the next release."""
+        warnings.warn(
+            "staged was renamed to is_sequential. The old name will be removed in the next "
+            "release.",
+            FutureWarning,
+            stacklevel=caller_stacklevel(),
+        )
+        return self.is_sequential
 
     @property
     def n_classes(self) -> int:
@@ -46,7 +60,6 @@ class BaseVotes(BaseOutputs):
 
     has_missing: bool
     missing_rule: MissingRule = "ignore"
-    is_sequential: bool = False
 
     @property
     def leaves_out_missing(self) -> bool:

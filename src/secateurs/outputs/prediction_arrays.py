@@ -296,7 +296,7 @@ def _resolve_positive(table_format: TableFormat, known: ArrayLike | None) -> tup
     if table_format.classes is not None:
         given = plain_text(as_labels(table_format.classes, "classes").ravel())
         labels = np.unique(given)
-        default = given[-1].item()
+        default = (given if is_text(given) else labels)[-1].item()
     elif labels is not None and labels.dtype.kind != "U":
         if len(labels) == 1 and labels[0] in (0, 1):
             labels = np.array([0, 1]).astype(labels.dtype)

@@ -18,8 +18,8 @@ from secateurs.labels import as_labels, is_text, one_hot
 from secateurs.outputs.input_checks import as_label_column
 from secateurs.outputs.label_coding import find_classes, plain_text
 from secateurs.outputs.prediction_arrays import as_prediction_array
-from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.table_members import PROBABILITY_COLUMNS, TableFormat
+from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, IndexArray
@@ -30,7 +30,7 @@ class PredictionTable(Ensemble):
 
     Examples
     --------
-    >>> from secateurs.outputs.table_members import PROBABILITY_COLUMNS, TableFormat
+    >>> from secateurs.outputs.table_members import TableFormat
     >>> from secateurs.outputs.prediction_table import PredictionTable
     >>> table = PredictionTable([["cat", "dog"], ["cat", "cat"]])
     >>> table.predicted_codes(table.prepare_input(None), 1)
@@ -92,11 +92,14 @@ class PredictionTable(Ensemble):
         """How to read further tables of the same members."""
         members = self._array.members
         has_named_classes = members.columns is not None and members.classes is not None
+        classes = self.given_format.classes
+        if classes is None and self._array.classes is not None:
+            classes = self.classes
         return replace(
             self.given_format,
             columns=self.given_format.columns
             or (PROBABILITY_COLUMNS if has_named_classes else None),
-            classes=self.given_format.classes if self._array.classes is None else self.classes,
+            classes=classes,  # arrays have the same order of classes as this table
             names=None,
             positive=self._array.positive,
             kind=self._array.kind,

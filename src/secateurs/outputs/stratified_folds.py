@@ -20,7 +20,7 @@ def stratified_fold_indices(
     in the same fold. Groups of equal size get the same folds as single samples.
     """
     if len(y) < 2:
-        raise InputError("Cross-validation needs at least 2 samples. Pass more, or set a value.")
+        raise InputError("Cross-validation needs at least 2 samples. Pass more samples.")
     if groups is None:
         n_folds = min(n_folds, len(y))
         fold_of_sample = np.empty(len(y), dtype=np.intp)

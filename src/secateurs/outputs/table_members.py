@@ -123,6 +123,8 @@ def mask_missing(values: ArrayLike) -> ArrayLike:
     """
     is_masked = isinstance(values, np.ma.MaskedArray)
     data: Array = np.ma.getdata(values) if is_masked else np.asarray(values)
+    if data.dtype.kind == "T":  # text of variable width, possibly with missing values
+        data = data.astype(object)
     if not is_masked and data.dtype.kind not in "fO":
         return values
     mask: Array = np.ma.getmaskarray(values) if is_masked else np.zeros(data.shape, dtype=bool)  # type: ignore[arg-type]

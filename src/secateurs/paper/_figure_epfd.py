@@ -23,7 +23,7 @@ from secateurs.paper.claims import (
     judges_claim,
     mean_over_data_sets,
 )
-from secateurs.statistics import PairedTest, paired_difference, paired_t_test
+from secateurs.statistics import paired_difference
 from secateurs.text_format import format_count, format_signed
 
 if TYPE_CHECKING:
@@ -70,12 +70,6 @@ class EpfdPair(RowSeries):
         logs = paired_difference(np.log(self.fold_seconds), np.log(self.fold_path_seconds))
         low, high = np.exp(logs.interval()).tolist()
         return low, high
-
-    @property
-    def paired_test(self) -> PairedTest | None:
-        """Paired t-test of the distributed version against the method itself."""
-        has_folds = len(self.accuracy) > 1
-        return paired_t_test(self.epfd_accuracy, self.accuracy) if has_folds else None
 
     @property
     def accuracy_difference(self) -> float:

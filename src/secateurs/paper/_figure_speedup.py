@@ -67,7 +67,7 @@ class SpeedupRace(RowSeries):
 
     @property
     def possible_speedup(self) -> float:
-        """The same in CPU time, without the overhead of workers and of sending data to them."""
+        """Ratio of median CPU times, without the overhead of workers and of sending data."""
         return float(np.median(self.comep_cpu_seconds) / np.median(self.path_cpu_seconds))
 
     @property
@@ -241,7 +241,7 @@ def judge_super_linear(races: Sequence[SpeedupRace]) -> Finding:
     number of workers. The intervals of all races hold together at 95 % (Bonferroni), because a
     single race decides. Races of DOMEP and of the distributed version of PEP count if there is a
     core for every worker. No number of races can exclude a tiny minority, so that the claim holds
-    as soon as a race is super-linear, and cannot be told otherwise.
+    as soon as a race is super-linear, and is open until then.
     """
     counted = [race for race in races if race.has_core_per_worker]
     if not counted:

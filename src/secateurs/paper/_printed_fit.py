@@ -208,7 +208,7 @@ class PrintedDistance:
     table: str
     row: str  # the paper's name of the data set
     difference: float  # our mean minus the printed one, mean over ten methods, in points
-    offset: float  # the same in standard errors of the mean printed deviation; NaN if that is 0.00
+    offset: float  # `difference` in mean printed standard errors; NaN if these are 0.00
     rms_distance: float  # root mean square over ten methods; NaN if `offset` is
     far_methods: tuple[str, ...]  # more than two standard errors away
     is_offset: bool  # all methods differ in the same direction, by 1.5 standard errors on average

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -170,12 +169,12 @@ def _are_names(value: Any) -> bool:
 
 
 def _are_classes(value: Any) -> bool:
-    """Return whether labels are sorted, different, and all text, all numbers or all booleans."""
+    """Return whether labels are different, and all text, all numbers or all booleans."""
     if not _is_list(value, _is_label):
         return False
     kinds = {str if isinstance(label, str) else isinstance(label, bool) for label in value}
     is_valid = len(kinds) == 1 and len(value) <= MOST_CLASSES
-    return is_valid and all(first < second for first, second in pairwise(value))
+    return is_valid and len(set(value)) == len(value)
 
 
 def _is_none_or(is_valid: _Check) -> _Check:
@@ -190,7 +189,7 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
     ),
     "classes": (
         _is_none_or(_are_classes),
-        "different labels, sorted and of one type (text, whole numbers or booleans), or null",
+        "different labels of one type (text, whole numbers or booleans), or null",
     ),
     "kind": (lambda value: value in _KINDS, f"one of {', '.join(_KINDS)}"),
     "positive": (

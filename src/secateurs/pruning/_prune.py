@@ -356,7 +356,7 @@ def prune(
             problem,
             method,
             by_cost=by_cost,
-            reason=reason,
+            reason="" if by_cost else reason,  # no method finds panels within a cost
             tolerance=budget.tolerance,
             least_tolerance=None if found is None else found.least_tolerance,
             decided_by="" if found is None else found.decided_by,

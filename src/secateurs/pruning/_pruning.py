@@ -461,7 +461,8 @@ class Pruning:
 
     def __repr__(self) -> str:
         kept = f"{len(self.member_indices)} of {format_count(self.ensemble.n_members, 'member')}"
-        return f"Pruning({type(self.ensemble.model).__name__}: {kept} kept by {self.pruner})"
+        how = self.pruner if self.by_cost is None else f"total cost {self.by_cost.total:g}"
+        return f"Pruning({type(self.ensemble.model).__name__}: {kept} kept by {how})"
 
     def _repr_html_(self) -> str:
         from secateurs.report.notebook import pruning_html

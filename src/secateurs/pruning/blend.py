@@ -58,7 +58,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
     weights : array-like of shape (n_names,), optional
         Weights of the members; by default all are equal.
     classes : array-like of shape (n_classes,), optional
-        The labels, sorted; None for regression.
+        The labels, in the order of the probabilities in arrays; None for regression.
     kind : {"labels", "probabilities", "values"}, default="labels"
         What the members predict. Labels are counted, probabilities and values are averaged.
     positive : label, optional
@@ -67,8 +67,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
     columns : str, optional
         Pattern of the column names in data frames and files, such as ``"{model}:{class}"``.
     prior : array-like of shape (n_classes,) or float, optional
-        Class frequencies of the validation labels, or the mean of the validation target: the
-        prediction for samples that no member answered.
+        Class frequencies of the validation labels, in the order of ``classes``, or the mean of the
+        validation target: the prediction for samples that no member answered.
     unanswered : {"majority", "missing"}, default="majority"
         Prediction for samples that no member answered: the most frequent class of the validation
         labels, the lowest of those that tie (in regression, their mean), or a missing prediction
@@ -81,7 +81,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; not available in regression.
+        The labels, sorted, as the columns of `predict_proba`; not available in regression.
     member_indices_ : ndarray of shape (n_names,)
         Columns of the members in an array with the predictions of all members.
     n_features_in_ : int
@@ -141,7 +141,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         """Return the blend of selected members of a table of predictions."""
         ensemble: Any = problem.ensemble
         given, weights = ensemble.table_format, problem.member_weights
-        classes, prior = _classes_and_prior(problem, given.classes)
+        classes, prior = _classes_and_prior(problem, given)
         return cls(
             [ensemble.member_names[member] for member in members],
             None if weights is None else weights[list(members)],
@@ -156,10 +156,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Array:
-        """The labels."""
+        """The labels, sorted."""
         if self.classes is None:
             raise AttributeError("Blends of regression values have no classes_.")
-        return plain_text(np.asarray(self.classes))
+        return np.sort(plain_text(np.asarray(self.classes)))
 
     @property
     def member_indices_(self) -> IndexArray:
@@ -280,8 +280,10 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        score = r2_score if self.kind == "values" else accuracy_score
-        return float(score(y, self.predict(table), sample_weight=sample_weight))
+        score, truth = r2_score, y
+        if self.kind != "values":
+            score, truth = accuracy_score, as_labels(y, "y")
+        return float(score(truth, self.predict(table), sample_weight=sample_weight))
 
     def sequential(
         self,
@@ -515,7 +517,8 @@ class Blend(BaseEstimator):  # type: ignore[misc]
         n_classes = len(self.classes_)
         if self.prior is None:
             return np.full(n_classes, 1 / n_classes)
-        return np.asarray(self.prior, dtype=float)
+        order = np.argsort(plain_text(np.asarray(self.classes)))
+        return np.asarray(self.prior, dtype=float)[order]
 
     def _fallback_value(self) -> float:
         is_known = self.unanswered == "majority" and self.prior is not None
@@ -523,7 +526,7 @@ class Blend(BaseEstimator):  # type: ignore[misc]
 
 
 def _classes_and_prior(
-    problem: Problem, given_classes: ArrayLike | None
+    problem: Problem, given: TableFormat
 ) -> tuple[Array | None, FloatArray | float]:
     """Return the labels, and the class frequencies or the mean of the validation samples."""
     truth, weights = problem.predictions.truth, problem.sample_weight
@@ -533,9 +536,11 @@ def _classes_and_prior(
     frequencies = np.bincount(truth, weights=weights, minlength=len(found))
     frequencies = frequencies / frequencies.sum()
     classes = found
-    if given_classes is not None:  # may have labels that neither members nor y have
-        given = np.unique(plain_text(as_labels(given_classes, "classes").ravel()))
-        classes = merge_classes(given, found)
+    if given.classes is not None:  # may have labels that neither members nor y have
+        ordered = plain_text(as_labels(given.classes, "classes").ravel())
+        classes = merge_classes(np.unique(ordered), found)
     prior = np.zeros(len(classes))
     prior[np.searchsorted(classes, found)] = frequencies
+    if given.classes is not None and given.kind == "probabilities":
+        return ordered, prior[np.searchsorted(classes, ordered)]
     return classes, prior

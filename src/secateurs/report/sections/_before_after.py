@@ -29,11 +29,11 @@ def collect_data(context: ReportContext) -> JsonObject:
     """Return the figures, a verdict in words, and how certain the change of the score is."""
     measured = context.measured
     lines = [figure_line(name, figure) for name, figure in measured.figures.items()]
-    problem, index = context.problem, context.curve.selection.size_index(context.keep)
+    problem = context.problem
     scoring = problem.scoring
     safety = safety_text(lines, scoring.label, scoring.larger_is_better)
     if scoring.label == "accuracy":
-        safety += f" {_mcnemar_sentence(context, index)}"
+        safety += f" {_mcnemar_sentence(context)}"
     return {
         "verdict": verdict_text(lines, problem.has_test_set, scoring.label),
         "safety": " ".join([safety, *describe_baselines(scoring.label, measured.baseline_scores)]),
@@ -56,16 +56,15 @@ def _timing_range(times: Array) -> JsonObject:
     return {"low": float(low), "high": float(high), "all": times.round(6).tolist()}
 
 
-def _mcnemar_sentence(context: ReportContext, index: int) -> str:
+def _mcnemar_sentence(context: ReportContext) -> str:
     """Return the result of McNemar's test; with sample weights, of its weighted form."""
     weight = context.evaluation_plan.scored_weight
+    truth = context.evaluation_predictions.truth
+    before, after = (codes == truth for codes in context.predicted_codes)
     if weight is None:
-        counts = context.curve.by_own_vote
-        p_value = mcnemar_p_value(int(counts.n_lost[index]), int(counts.n_won[index]))
+        p_value = mcnemar_p_value(int((before & ~after).sum()), int((after & ~before).sum()))
         test = "McNemar's exact test"
     else:
-        truth = context.evaluation_predictions.truth
-        before, after = (codes == truth for codes in context.predicted_codes)
         p_value = weighted_mcnemar_p_value(before, after, weight)
         test = "McNemar's test with sample weights"
     return f"{test} of newly wrong against newly right predictions: p = {p_value:.2g}."

@@ -62,12 +62,13 @@ def collect_data(context: ReportContext) -> JsonObject:
     }
 
 
-def template_values(data: JsonObject) -> HtmlTable:
-    """Return a table of the parameters and versions."""
+def template_values(data: JsonObject) -> JsonObject:
+    """Return a table of the parameters and versions, and whether leaves were refitted."""
     rows = [[name, str(value)] for name, value in data["chosen"]["parameters"].items()]
     versions = data["made"]["versions"].items()
     rows += [[f"version of {name}", number] for name, number in versions]
-    return HtmlTable(["", "value"], rows, "Parameters and versions", numeric=())
+    table = HtmlTable(["", "value"], rows, "Parameters and versions", numeric=())
+    return {"table": table, "is_refitted": "refit=True" in data["reproduce"]["arguments"]}
 
 
 SECTION = ReportSection(
