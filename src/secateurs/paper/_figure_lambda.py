@@ -97,7 +97,8 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
             )
             test = test.dropna(axis=1)
             if test.shape[1]:
-                weights, keys = test.index.to_numpy(dtype=float), tuple(test.columns)
+                weights = test.index.to_numpy(dtype=float)
+                keys = tuple((int(key[0]), int(key[1])) for key in test.columns)
                 tables = (test, validation[test.columns])
                 values = (100 * table.to_numpy(dtype=float) for table in tables)
                 curves.append(LambdaCurve(name, source, int(keep), weights, keys, *values))
