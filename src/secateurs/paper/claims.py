@@ -174,11 +174,13 @@ def judges_claim(
             told = told[0].upper() + told[1:]
             rule, verdict, check = f"{quantity} {statistic.rule}", statistic.verdict, finding.check
             if check is not None:
-                told += f" Check with random members: {check}."
+                is_measured = not np.isnan([check.low, check.high]).any()
+                told += f" Check with random members: {check if is_measured else 'not measured'}."
                 rule += " It only holds if randomly drawn members fail the same test."
                 if verdict == HOLDS and check.verdict != FAILS:
                     verdict = UNKNOWN
-                    told += " They do not fail, so the test cannot tell a loss."
+                    if is_measured:
+                        told += " They do not fail, so the test cannot tell a loss."
             return Claim(name, text, verdict, told, rule, finding.numbers, statistic, check=check)
 
         return judge
