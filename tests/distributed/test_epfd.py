@@ -95,6 +95,8 @@ def test_domep_takes_the_largest_tdas_as_algorithm_2_does(drawn, seed, data):
     (votes, y), keep = drawn
     n_groups = data.draw(st.integers(1, len(votes[0])))
     pruner = DOMEP(keep, n_groups, random_state=seed).fit(votes, y)
+    framed = EPFD(COMEP(keep), n_groups, "objective", random_state=seed).fit(votes, y)
+    assert framed.member_indices_.tolist() == pruner.member_indices_.tolist()
     if n_groups == 1:
         assert pruner.member_indices_.tolist() == naive.comep(votes, y, keep, 0.5, "spread")
         return

@@ -164,3 +164,16 @@ def test_five_measures_follow_from_accuracy_and_double_fault(case):
         kappa = 1 - apart / (2 * right * (1 - right))
         assert measures.interrater_agreement(votes) == close(kappa)
         assert measures.generalised_diversity(votes) == close(1 - together / (1 - right))
+
+
+def test_entropy_and_coincident_failures_do_not_follow_from_pairs():
+    # 0, 3 and 3 of five members are wrong, or 1, 1 and 4: sums and sums of squares are equal.
+    tables = [
+        [[int(member < n_wrong) for member in range(5)] for n_wrong in counts]
+        for counts in ((0, 3, 3), (1, 1, 4))
+    ]
+    first, second = (Votes.encode(table, [0, 0, 0]) for table in tables)
+    for measure in (measures.oracle_disagreement, measures.double_fault):
+        assert measure.mean(first) == close(measure.mean(second))
+    for measure in (measures.vote_entropy, measures.kuncheva_entropy, measures.coincident_failure):
+        assert abs(measure(first) - measure(second)) > 0.05

@@ -102,6 +102,16 @@ def test_a_folder_without_the_repositories_is_an_error_that_names_them(tmp_path)
         find_authors_folders(tmp_path)
 
 
+def test_unpacked_archives_are_found_by_the_names_of_their_branches(tmp_path):
+    for name, content in (
+        ("EPFD-master", "data_distributed.py"),
+        ("PyEnsemble-main", "pyensemble"),
+    ):
+        (tmp_path / name / content).mkdir(parents=True)
+    names = [folder.name for folder in find_authors_folders(tmp_path)]
+    assert names == ["EPFD-master", "PyEnsemble-main"]
+
+
 @pytest.mark.parametrize("name", ["missing", "file"])
 def test_a_path_that_is_no_folder_is_named_as_such(tmp_path, name):
     (tmp_path / "file").write_text("")

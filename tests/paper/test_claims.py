@@ -37,7 +37,25 @@ def test_a_margin_separates_no_worse_from_worse():
     ]:
         statistic = Statistic("lead", 0.0, low, high, holds_above=-1.0, fails_below=0.0)
         assert statistic.verdict == verdict
-        assert "above −1, and does not hold if it is below 0." in statistic.rule
+        assert statistic.rule == (
+            "The claim does not hold if the 95 % interval is below 0; otherwise, it holds if the "
+            "interval is above −1."
+        )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limit", "text"),
+    [
+        (0.5, 0.7, 0.0, "x: 0.60 (0.50 to 0.70)"),
+        (0.0, 0.23, 0.0, "x: 0.12 (0.00 to 0.23)"),  # cannot be told
+        (0.0018, 0.34, 0.0, "x: 0.171 (0.002 to 0.340)"),  # holds
+        (1.004, 1.5, 1.0, "x: 1.252 (1.004 to 1.500)"),
+        (-0.5, -0.0004, 0.0, "x: −0.2502 (−0.5000 to −0.0004)"),  # does not hold
+    ],
+)
+def test_the_verdict_can_be_read_from_the_printed_interval(low, high, limit, text):
+    statistic = Statistic("x", (low + high) / 2, low, high, holds_above=limit)
+    assert str(statistic) == text
 
 
 def test_a_data_set_counts_once_however_many_rows_it_has():

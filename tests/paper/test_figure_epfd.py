@@ -101,6 +101,14 @@ def test_without_a_loss_by_random_members_nothing_can_be_told():
     assert "the test cannot tell a loss" in claim.told
 
 
+def test_without_random_members_nothing_can_be_told():
+    claim = judge_epfd(lambda cell: None if cell.method == "random" else epfd(cell))[
+        "epfd-accuracy"
+    ]
+    assert (claim.verdict, claim.statistic.verdict) == ("cannot be told", "holds")
+    assert claim.told.endswith("Check with random members: not measured.")
+
+
 def test_data_sets_that_vary_too_much_do_not_tell_whether_accuracy_stays():
     swings = dict(zip(("iono", "liver", "sonar", "spam"), (-8.0, 3.0, -5.0, 2.0), strict=True))
     claim = judge_epfd(lambda cell: epfd(cell, swings.get(cell.dataset, 0.0)))["epfd-accuracy"]

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from made_up_results import claims_of, frame_of, key_of, noise, plan_of, row_of, small
+from made_up_results import claims_of, frame_of, judged, key_of, noise, plan_of, row_of, small
+from scipy import stats
 
 from secateurs.paper._figure_lambda import LambdaCurve, lambda_curves
 
 
 def curve_of(accuracy, weights=(0.0, 0.5, 1.0)):
-    return LambdaCurve(
-        "Iono", row_of("Iono"), 3, np.array(weights), np.array(accuracy, dtype=float)
-    )
+    values = np.array(accuracy, dtype=float)
+    keys = tuple((fold, 0) for fold in range(values.shape[1]))
+    return LambdaCurve("Iono", row_of("Iono"), 3, np.array(weights), keys, values)
 
 
 def test_the_best_weight_has_the_highest_mean_and_is_the_middle_of_several():
@@ -72,9 +73,33 @@ def test_the_difference_on_a_data_set_is_that_of_sizes_averaged():
         assert numbers["less_0.9"][row]["error"] == pytest.approx(error)
 
 
+def test_sizes_are_averaged_on_the_folds_that_all_of_them_have():
+    # An interrupted run lacks fold 0 of three members, on which the lead of λ = 0.5 is another one.
+    plan = plan_of("figure-lambda", [row_of("Iono")], keep=(3, 5))
+    frame = frame_of(plan, lambda c: 0.7 + (0.01 + 0.01 * c.fold) * (c.diversity_weight == 0.5))
+    part = frame[~((frame["keep"] == 3) & (frame["fold"] == 0))]
+    numbers = judged([plan], part)["mix"].numbers["less_0.1"]["Iono"]
+    assert numbers["mean"] == pytest.approx(np.mean([2, 3, 4, 5]))
+    error = np.sqrt(np.var([2, 3, 4, 5], ddof=1) * (1 / 4 + 1 / 4))
+    assert numbers["error"] == pytest.approx(error)
+
+
+def test_the_intervals_of_both_sides_of_a_mix_hold_together():
+    plan = plan_of("figure-lambda", [row_of("Iono")], keep=(3,))
+    frame = frame_of(plan, lambda cell: hill(cell, 0.5, 0.05))
+    table = 100 * frame.pivot(index="fold", columns="diversity_weight", values="accuracy")
+    ends = []
+    for weight in (0.1, 0.9):
+        leads = (table[0.5] - table[weight]).to_numpy()
+        error = np.sqrt(leads.var(ddof=1) * (1 / 5 + 1 / 4))
+        ends.append(stats.t.interval(0.975, 4, leads.mean(), error))
+    statistic = judged([plan], frame)["mix"].statistic
+    assert (statistic.low, statistic.high) == pytest.approx(np.min(ends, axis=0))
+
+
 def test_a_tuned_weight_is_the_best_on_the_rows_chosen_on():
     curve = LambdaCurve(
-        *("Iono", row_of("Iono"), 3, np.array([0.0, 0.4, 0.5, 1.0])),
+        *("Iono", row_of("Iono"), 3, np.array([0.0, 0.4, 0.5, 1.0]), ((0, 0), (1, 0), (2, 0))),
         np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0], [10.0, 11.0, 12.0]]),
         np.array([[90.0, 80.0, 70.0], [80.0, 90.0, 70.0], [70.0, 90.0, 70.0], [90.0, 80.0, 70.0]]),
     )

@@ -158,7 +158,9 @@ def find_authors_folders(folder: Path) -> list[Path]:
         raise InputError(f"{folder} is not a folder. Pass a folder with clones of {how_to_get}.")
     found = []
     for name, content in (("EPFD", "data_distributed.py"), ("PyEnsemble", "pyensemble")):
-        places = [place for place in (folder / name, folder) if (place / content).exists()]
+        # An unpacked archive is named after its branch, such as EPFD-master.
+        candidates = (folder / name, folder, *sorted(folder.glob(f"{name}-*")))
+        places = [place for place in candidates if (place / content).exists()]
         if not places:
             raise InputError(
                 f"{folder} has no copy of the authors' repository {name} (with {content}). Clone "

@@ -153,7 +153,7 @@ def _relative_change(pairs: Sequence[EpfdPair], others: Sequence[float]) -> Stat
     return Statistic("change relative to the error", *means, holds_above=-_MARGIN)
 
 
-@judges_claim("epfd-time", "EPFD saves time at the paper's sizes, on average over the methods.")
+@judges_claim("epfd-time", "EPFD saves time with 100 members, on average over the methods.")
 def judge_epfd_time(pairs: Sequence[EpfdPair]) -> Finding:
     """The quantity is the CPU time of a method divided by that of its EPFD version.
 

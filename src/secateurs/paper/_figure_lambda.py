@@ -37,7 +37,8 @@ class LambdaCurve(RowSeries):
 
     keep: int
     diversity_weights: FloatArray  # λ: 0 is relevance alone, 1 is diversity alone
-    accuracy: FloatArray  # per cent, weights × folds and seeds that all weights have, test set
+    fold_keys: tuple[tuple[int, int], ...]  # fold and seed, of those that all weights have
+    accuracy: FloatArray  # per cent, weights × folds and seeds, test set
     validation_accuracy: FloatArray | None = None  # the same on the validation set
 
     @property
@@ -97,9 +98,10 @@ def lambda_curves(plan: Plan, frame: pd.DataFrame) -> list[LambdaCurve]:
             test = test.dropna(axis=1)
             if test.shape[1]:
                 weights = test.index.to_numpy(dtype=float)
+                keys = tuple((int(key[0]), int(key[1])) for key in test.columns)
                 tables = (test, validation[test.columns])
                 values = (100 * table.to_numpy(dtype=float) for table in tables)
-                curves.append(LambdaCurve(name, source, int(keep), weights, *values))
+                curves.append(LambdaCurve(name, source, int(keep), weights, keys, *values))
     return curves
 
 
@@ -111,8 +113,9 @@ def judge_mix(curves: Sequence[LambdaCurve]) -> Finding:
 
     λ = 0.5 is the paper's weight. Sizes are averaged on each fold and seed. A paired t-test with
     Nadeau and Bengio's standard error gives the difference on each data set, and all data sets have
-    the same weight. The ends of the interval are the smaller ends of both differences. The best of
-    many weights is not compared: selected on the same results, it would win by chance.
+    the same weight. The ends of the interval are the smaller ends of both differences, whose
+    intervals hold together (Bonferroni). The best of many weights is not compared: selected on the
+    same results, it would win by chance.
     """
     return _judge_mix_against(curves, 0.1, 0.9)
 
@@ -136,13 +139,14 @@ def _judge_mix_against(curves: Sequence[LambdaCurve], *extremes: float) -> Findi
     if not all(by_weight.values()):
         return Finding(None, "Not measured on three folds or more.", {})
     overall = {weight: mean_difference(list(rows.values())) for weight, rows in by_weight.items()}
+    level = 1 - ALPHA / len(extremes)
     told = " ".join(
-        f"λ = 0.5 minus λ = {weight:g}: {format_difference(overall[weight])} points; "
+        f"λ = 0.5 minus λ = {weight:g}: {format_difference(overall[weight], level)} points; "
         + ", ".join(f"{row} {format_difference(d)}" for row, d in rows.items())
         + "."
         for weight, rows in by_weight.items()
     )
-    intervals = [difference.interval() for difference in overall.values()]
+    intervals = [difference.interval(level) for difference in overall.values()]
     low, high = (min(ends) for ends in zip(*intervals, strict=True))
     least = min(difference.mean for difference in overall.values())
     numbers = {
@@ -156,17 +160,21 @@ def _differences_by_row(
     curves: Sequence[LambdaCurve],
     sides: Callable[[LambdaCurve], tuple[FloatArray | None, FloatArray | None]],
 ) -> dict[str, Difference]:
-    """Return the difference of two accuracies on each data set; each fold averages all sizes."""
-    rows: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
+    """Return the difference of two accuracies on each data set.
+
+    Sizes are averaged on the folds and seeds that all of them have.
+    """
+    rows: dict[str, list[pd.DataFrame]] = {}
     for curve in curves:
         first, second = sides(curve)
         if first is not None and second is not None:
-            rows.setdefault(curve.row, []).append((first, second))
+            scores = pd.DataFrame({"first": first, "second": second}, index=curve.fold_keys)
+            rows.setdefault(curve.row, []).append(scores)
     differences = {}
-    for row, pairs in rows.items():
-        n_folds = min(len(first) for first, _ in pairs)
-        means = (np.mean([pair[side][:n_folds] for pair in pairs], axis=0) for side in (0, 1))
-        difference = fold_difference(*means)
+    for row, sizes in rows.items():
+        shared = sorted(set.intersection(*(set(scores.index) for scores in sizes)))
+        means = np.mean([scores.loc[shared].to_numpy() for scores in sizes], axis=0)
+        difference = fold_difference(*means.T)
         if difference is not None:
             differences[row] = difference
     return differences

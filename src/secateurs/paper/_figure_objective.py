@@ -36,6 +36,7 @@ class ObjectiveCorrelation(RowSeries):
     n_members: int  # combinations are in the order of `itertools.combinations`
     # One array (n_combinations, 3) per fold: objective, validation accuracy and test accuracy.
     folds: tuple[NDArray[np.float64], ...]
+    fold_keys: tuple[tuple[int, int], ...]  # seed and number of each fold
 
     @cached_property
     def member_combinations(self) -> NDArray[np.int64]:
@@ -104,10 +105,11 @@ def objective_correlations(plan: Plan, frame: pd.DataFrame) -> list[ObjectiveCor
     correlations = []
     for name, source, mine in results_by_row(plan, frame):
         for size in sorted(set(mine["keep"])):
-            points = rows_where(mine, keep=size)["points"]
-            folds = tuple(np.asarray(fold, dtype=float) for fold in points)
-            n_members = plan.n_members[0]
-            correlations.append(ObjectiveCorrelation(name, source, int(size), n_members, folds))
+            part = rows_where(mine, keep=size)
+            folds = tuple(np.asarray(fold, dtype=float) for fold in part["points"])
+            keys = tuple(zip(part["seed"].astype(int), part["fold"].astype(int), strict=True))
+            sizes = int(size), plan.n_members[0]
+            correlations.append(ObjectiveCorrelation(name, source, *sizes, folds, keys))
     return correlations
 
 
@@ -120,8 +122,8 @@ def judge_objective(correlations: Sequence[ObjectiveCorrelation]) -> Finding:
     The paper does not state on which samples it measures accuracy; here it is the validation set,
     on which the objective is computed. The correlation over all combinations of a fold is averaged
     over folds, seeds and sizes of a data set. The interval is a bootstrap that draws data sets,
-    folds and members together: combinations, also of different sizes, share members, so they are
-    not independent. "Highly correlated" means above 0.5.
+    seeds, folds and members together: combinations, also of different sizes, share members, so they
+    are not independent. "Highly correlated" means above 0.5.
     """
     return _mean_correlation_finding(correlations, 1)
 
@@ -157,26 +159,41 @@ def _mean_correlation_finding(correlations: Sequence[ObjectiveCorrelation], colu
 def _bootstrap_means(
     data_sets: Sequence[Sequence[ObjectiveCorrelation]], column: int
 ) -> NDArray[np.float64]:
-    """Return the mean correlation in each draw of data sets, folds and members."""
+    """Return the mean correlation in each draw of data sets, seeds, folds and members."""
     rng = np.random.default_rng(0)
     rows = list(dict.fromkeys(item.row for items in data_sets for item in items))
-
-    def draw_members(item: ObjectiveCorrelation) -> NDArray[np.float64]:
-        # Combinations of all sizes are made of the same members, so a row has one seed.
-        own_rng = np.random.default_rng([1, rows.index(item.row)])
-        return item.drawn_correlations(column, _N_DRAWS, own_rng)
-
-    # For each data set: draws of members × folds × sizes.
-    drawn = [np.stack([draw_members(item) for item in items], axis=-1) for items in data_sets]
+    drawn = [_drawn_by_seed(items, column, rows) for items in data_sets]
     means = np.empty(_N_DRAWS)
     for draw in range(_N_DRAWS):
         values = []
         for index in rng.integers(len(drawn), size=len(drawn)):
-            n_folds = drawn[index].shape[1]
-            members, folds = rng.integers(_N_DRAWS), rng.integers(n_folds, size=n_folds)
-            values.append(_nan_mean(drawn[index][members, folds]))
+            seeds, members = drawn[index], rng.integers(_N_DRAWS)
+            parts = []
+            for seed in rng.integers(len(seeds), size=len(seeds)):
+                n_folds = seeds[seed].shape[1]
+                parts.append(seeds[seed][members, rng.integers(n_folds, size=n_folds)].ravel())
+            values.append(_nan_mean(np.concatenate(parts)))
         means[draw] = _nan_mean(np.array(values))
     return means
+
+
+def _drawn_by_seed(
+    items: Sequence[ObjectiveCorrelation], column: int, rows: Sequence[str]
+) -> list[NDArray[np.float64]]:
+    """Return an array for each seed of a data set: draws of members × folds × rows and sizes.
+
+    Folds that a row or size lacks are NaN.
+    """
+    seeds = sorted({seed for item in items for seed, _ in item.fold_keys})
+    folds = sorted({fold for item in items for _, fold in item.fold_keys})
+    drawn = np.full((len(seeds), _N_DRAWS, len(folds), len(items)), np.nan)
+    for place, item in enumerate(items):
+        # Combinations of all sizes are made of the same members, so a row has one random state.
+        own_rng = np.random.default_rng([1, rows.index(item.row)])
+        correlations = item.drawn_correlations(column, _N_DRAWS, own_rng)
+        for (seed, fold), values in zip(item.fold_keys, correlations.T, strict=True):
+            drawn[seeds.index(seed), :, folds.index(fold), place] = values
+    return list(drawn)
 
 
 def _nan_mean(values: NDArray[np.float64]) -> float:

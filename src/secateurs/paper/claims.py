@@ -17,6 +17,7 @@ fail the same test. If they do not, the margin is too wide or the data too easy 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -58,25 +59,41 @@ class Statistic:
     @property
     def verdict(self) -> str:
         """The verdict, which follows from the interval alone."""
-        limit = self.holds_above if self.fails_below is None else self.fails_below
-        if self.high < limit:
+        if self.high < self._fails_below:
             return FAILS
         return HOLDS if self.low > self.holds_above else UNKNOWN
 
     @property
     def rule(self) -> str:
         """The rule of the verdict in a sentence."""
-        limit = self.holds_above if self.fails_below is None else self.fails_below
+        interval = f"the {100 * self.level:g} % interval"
+        above, below = map(_format_limit, (self.holds_above, self._fails_below))
+        if self._fails_below > self.holds_above:  # an interval can be above one and below the other
+            return (
+                f"The claim does not hold if {interval} is below {below}; otherwise, it holds if "
+                f"the interval is above {above}."
+            )
         return (
-            f"The claim holds if the {100 * self.level:g} % interval is above "
-            f"{_format_limit(self.holds_above)}, and does not hold if it is below "
-            f"{_format_limit(limit)}."
+            f"The claim holds if {interval} is above {above}, and does not hold if it is below "
+            f"{below}."
         )
+
+    @property
+    def _fails_below(self) -> float:
+        return self.holds_above if self.fails_below is None else self.fails_below
+
+    @property
+    def _decimals(self) -> int:
+        """Decimals of the printed interval: more than two if an end would be rounded to a limit."""
+        distances = (self.low - self.holds_above, self.high - self._fails_below)
+        nearest = min([abs(distance) for distance in distances if distance] + [0.01])
+        return min(math.ceil(-math.log10(nearest)), 6)
 
     def __str__(self) -> str:
         is_signed = min(self.value, self.low) < 0  # ratios and shares are never negative
+        n = self._decimals
         value, low, high = (
-            format_signed(number, 2) if is_signed else f"{number:.2f}"
+            format_signed(number, n) if is_signed else f"{number:.{n}f}"
             for number in (self.value, self.low, self.high)
         )
         return f"{self.name}: {value} ({low} to {high})"
@@ -157,11 +174,13 @@ def judges_claim(
             told = told[0].upper() + told[1:]
             rule, verdict, check = f"{quantity} {statistic.rule}", statistic.verdict, finding.check
             if check is not None:
-                told += f" Check with random members: {check}."
+                is_measured = not np.isnan([check.low, check.high]).any()
+                told += f" Check with random members: {check if is_measured else 'not measured'}."
                 rule += " It only holds if randomly drawn members fail the same test."
                 if verdict == HOLDS and check.verdict != FAILS:
                     verdict = UNKNOWN
-                    told += " They do not fail, so the test cannot tell a loss."
+                    if is_measured:
+                        told += " They do not fail, so the test cannot tell a loss."
             return Claim(name, text, verdict, told, rule, finding.numbers, statistic, check=check)
 
         return judge
