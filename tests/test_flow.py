@@ -12,7 +12,7 @@ import secateurs
 PACKAGE = Path(secateurs.__file__).parent
 ROOT = Path(__file__).parents[1]
 FLOW = (
-    *("_renamed_modules", "typing", "text_format", "thread_safety", "progress", "exceptions"),
+    *("_renamed_modules", "typing", "text_format", "exceptions", "thread_safety", "progress"),
     *("units", "_methods", "labels"),
     *("persistence", "statistics"),
     *("ensembles", "outputs", "measures", "objectives", "search", "engines", "pruners"),

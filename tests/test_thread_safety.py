@@ -249,14 +249,20 @@ def test_a_lock_is_released_by_a_thread_that_forked_while_it_held_it():
 AFTER_FORK = """
 import os, sys, threading, warnings
 from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context, resource_tracker
 from pathlib import Path
 import numpy as np
+import polars
+from distributed import Client
 from numba.core.compiler_lock import global_compiler_lock
 from lightgbm import LGBMClassifier
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from secateurs import COMEP, EPFD, ReducedErrorPruner, Votes, prune
+from secateurs.distributed import limits
 from secateurs.engines import executors, failures
+from secateurs.exceptions import ExecutorError, InputError
 from secateurs.outputs import _store_files
 from secateurs.report import html_templates
 from secateurs.thread_safety import record_warnings
@@ -296,6 +302,12 @@ def importing():
     yield
     thread.join(60)
 
+def is_rejected(error, function, *args, **options):
+    try:
+        function(*args, **options)
+    except error as reason:
+        return len(str(reason).splitlines()) == 1
+
 def boosted_prefixes():
     kept = [prune(model, X, labels, keep=2).estimator for model in boosted]
     return [model.predict(X).tolist() for model in kept]
@@ -308,6 +320,8 @@ if __name__ == "__main__":
         "checks": _store_files._checked_lock,
         "values": executors._held_lock,
         "owners": failures._followed_lock,
+        "random numbers": np.random.get_bit_generator().lock,
+        "processes": resource_tracker._resource_tracker._lock,
     }
     for name, lock in locks.items():
         assert works_in_child(lambda: is_free(lock), lock), name
@@ -321,6 +335,20 @@ if __name__ == "__main__":
     load = lambda: len(html_templates.notes_list(["a"])) > 0
     assert works_in_child(load, html_templates._loading_lock)
     assert works_in_child(lambda: __import__("slow_module").value == 7, importing())
+    # The threads of pools, of a client and of polars belong to the parent.
+    limits.wait_seconds = 1
+    pools = ThreadPoolExecutor(1), ProcessPoolExecutor(1, get_context("spawn"))
+    client = Client(n_workers=1, processes=False, dashboard_address=None)
+    with pools[0], pools[1], client:
+        for pool in *pools, client, client.get_executor():
+            pool.submit(abs, 1).result()
+            inherited = lambda: is_rejected(ExecutorError, fit, votes, y, executor=pool)
+            assert works_in_child(inherited, open(__file__)), pool
+    frame = polars.DataFrame(votes)
+    frame.to_numpy()
+    for call in (COMEP(1).fit, lambda *_: prune(frame, None, y, keep=1)):
+        inherited = lambda: is_rejected(InputError, call, frame, y)
+        assert works_in_child(inherited, open(__file__)), call
     # The threads of OpenMP belong to the parent, and so do joblib's workers.
     X, labels = load_breast_cancer(return_X_y=True)
     boosted = [HistGradientBoostingClassifier(max_iter=3), LGBMClassifier(n_estimators=3, n_jobs=2)]

@@ -6,6 +6,7 @@ import numpy as np
 
 from secateurs.exceptions import InputError
 from secateurs.text_format import replace_surrogates
+from secateurs.thread_safety import reject_polars_after_fork
 from secateurs.typing import Array, FloatArray, IndexArray
 
 EXACT_FLOATS = 2.0**53  # larger neighbouring integers are the same float
@@ -111,6 +112,7 @@ def _as_array(values: object, name: str) -> Array:
             f"{name} is sparse; labels are dense data. Pass {name}.toarray(), with the labels "
             "that its zeros represent."
         )
+    reject_polars_after_fork(values)
     try:
         labels = np.asarray(values)
         if labels.dtype.kind == "T":  # text of variable width (numpy.dtypes.StringDType)

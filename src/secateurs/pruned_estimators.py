@@ -37,7 +37,7 @@ from secateurs.pruners.base import DOC_PAGE
 from secateurs.pruners.parameters import is_number
 from secateurs.pruning import RefitLike, prune
 from secateurs.text_format import format_count
-from secateurs.thread_safety import limit_threads_after_fork
+from secateurs.thread_safety import limit_threads_after_fork, reject_polars_after_fork
 from secateurs.typing import (
     Array,
     BoolArray,
@@ -104,6 +104,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        reject_polars_after_fork(X)
         X, y = indexable(X, y)
         targets = column_or_1d(y, warn=True)
         assert_all_finite(targets, input_name="y")

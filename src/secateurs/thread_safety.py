@@ -11,10 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property
+from multiprocessing import resource_tracker
 from typing import Any, Protocol, TextIO, TypeAlias
+
+import numpy as np
+
+from secateurs.exceptions import InputError
 
 # A module whose import forks in a second thread and waits for that thread would never be imported.
 _MOST_IMPORT_SECONDS = 10.0
+_POLARS_SECONDS = 5.0  # for four numbers, which take microseconds
 
 
 class ForkSafeLock:
@@ -38,13 +44,13 @@ class ForkSafeLock:
 
 
 def _renew_property_locks() -> None:
-    """Give the cached properties of the package new locks, which no other thread holds.
+    """Give the cached properties of the package and of numba new locks, which no thread holds.
 
     In Python 3.11, a cached property has one lock for all objects of its class. A child that was
     forked while another thread computed the property would wait for it forever.
     """
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "secateurs":
+        if name.partition(".")[0] in {"secateurs", "numba"}:
             for value in list(vars(module).values()):
                 for attribute in vars(value).values() if isinstance(value, type) else ():
                     if isinstance(attribute, cached_property) and hasattr(attribute, "lock"):
@@ -96,9 +102,36 @@ def _release_after_fork() -> None:
 _forked_thread: int | None = None  # in a forked child, until its number of threads is limited
 
 
+_is_forked_child = False
+
+
 def _note_fork() -> None:
-    global _forked_thread  # noqa: PLW0603 (state of the process)
-    _forked_thread = threading.get_ident()
+    global _forked_thread, _is_forked_child
+    _forked_thread, _is_forked_child = threading.get_ident(), True
+
+
+def is_forked_child() -> bool:
+    """Return whether this process was forked after secateurs was imported."""
+    return _is_forked_child
+
+
+def reject_polars_after_fork(samples: object) -> None:
+    """Reject a polars frame in a forked child where the threads of polars do not exist.
+
+    Conversions of a frame would wait forever for these threads. They exist if polars was first used
+    in the child.
+    """
+    if not _is_forked_child or type(samples).__module__.partition(".")[0] != "polars":
+        return
+    small_frame: Any = vars(sys.modules["polars"])["DataFrame"]({"a": [1, 2], "b": [3, 4]})
+    probe = threading.Thread(target=small_frame.to_numpy, daemon=True)
+    probe.start()
+    probe.join(_POLARS_SECONDS)
+    if probe.is_alive():
+        raise InputError(
+            "polars does not work in this process, which was forked after polars was used. Pass "
+            "NumPy arrays or pandas frames, or start processes with the method 'spawn'."
+        )
 
 
 def limit_threads_after_fork() -> None:
@@ -124,8 +157,13 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_release_after_fork,
         after_in_child=_release_after_fork,
     )
-    os.register_at_fork(after_in_child=_renew_property_locks)
+    if sys.version_info < (3, 12):
+        os.register_at_fork(after_in_child=_renew_property_locks)
     os.register_at_fork(after_in_child=_note_fork)
+    # A thread that draws many numbers holds the first lock, a thread that starts a process of
+    # multiprocessing the second.
+    hold_over_forks(vars(np.random)["get_bit_generator"]().lock)
+    hold_over_forks(vars(resource_tracker)["_resource_tracker"]._lock)
 
 
 # Held while NumPy reads an array from a file. It parses the header with `ast`, and in Python 3.11

@@ -37,6 +37,7 @@ from secateurs.pruners.selector import pruner_from_method
 from secateurs.search import Choice
 
 MOST_SECONDS = 120
+WORK = ("locks", "imports", "draws", "prunes")  # of a thread while another thread forks
 ROWS = X.astype(np.float32)
 
 
@@ -67,7 +68,7 @@ def shared_store(rng, place, tally):
 def forked(rng, place, tally):
     """A process is forked while another thread compiles, imports or prunes; the child prunes."""
     fit = draw(rng, place)
-    expected, doing, delay = fit.expected, rng.choice(["locks", "imports", "prunes"]), rng.random()
+    expected, doing, delay = fit.expected, rng.choice(WORK), rng.random()
     delay /= 50
     name = f"slow_{rng.getrandbits(30)}"
     (place / f"{name}.py").write_text("import time; time.sleep(0.2); value = 7")
@@ -85,6 +86,8 @@ def forked(rng, place, tally):
             elif doing == "imports":
                 import_module(name)
                 over.wait(0.2)
+            elif doing == "draws":
+                np.random.standard_normal(3_000_000)  # noqa: NPY002 (holds a lock)
             else:
                 fit.run()
 
@@ -94,6 +97,7 @@ def forked(rng, place, tally):
 
     def is_right():
         is_loaded = doing != "imports" or import_module(name).value == 7
+        np.random.random_sample()  # noqa: NPY002
         return is_loaded and fit.run() == expected and prunes_boosted() == predicted
 
     predicted = prunes_boosted()

@@ -30,7 +30,7 @@ from secateurs.engines.failures import (
     run_while_wanted,
 )
 from secateurs.exceptions import ExecutorError, InputError
-from secateurs.thread_safety import ForkSafeLock
+from secateurs.thread_safety import ForkSafeLock, is_forked_child
 
 _POLL_SECONDS = 1.0  # between checks that workers are alive; results wake the client earlier
 
@@ -90,7 +90,13 @@ class Engine:
         return getattr(self.executor, "_max_workers", None) or os.cpu_count() or 1
 
     def wait_for_worker(self) -> None:
-        """Wait until there is a worker; does nothing here."""
+        """Wait until there is a worker; reject the pool of a process that forked this process."""
+        # No thread of the parent runs in the child, which would wait forever for a task's result.
+        threads = set(getattr(self.executor, "_threads", ()))
+        threads |= {getattr(self.executor, "_executor_manager_thread", None)} - {None}
+        has_died = threads and not any(thread.is_alive() for thread in threads)
+        if has_died and is_forked_child():
+            raise _inherited_error()
 
     def submit(self, function: Callable[..., Result], *args: object) -> "Future[Result]":
         """Submit a task and return its future."""
@@ -142,6 +148,11 @@ class DaskEngine(Engine):
 
     def wait_for_worker(self) -> None:
         """Wait until the cluster has a worker."""
+        if is_forked_child():
+            answered = threading.Event()
+            self.client.loop.add_callback(answered.set)
+            if not answered.wait(limits.wait_seconds):
+                raise _inherited_error()
         with explain_lost_scheduler():
             try:
                 self.client.wait_for_workers(1, timeout=limits.wait_seconds)
@@ -196,6 +207,14 @@ class DaskEngine(Engine):
             "Use more groups or shards, or larger workers, and run again.",
             executor=...,
         )
+
+
+def _inherited_error() -> ExecutorError:
+    return ExecutorError(
+        "{executor} belongs to the process that forked this one, and does not work here. Create "
+        "it in this process.",
+        executor=...,
+    )
 
 
 def engine_for(executor: Any) -> Engine:

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import STATE_ERRORS, InputError, describe_error
 from secateurs.labels import label_indices, one_hot
+from secateurs.thread_safety import reject_polars_after_fork
 from secateurs.typing import Array, FloatArray, IndexArray, Samples
 
 # Weights become up to this many copies of members, each of which costs a prediction. The weights of
@@ -99,6 +100,7 @@ class Ensemble(ABC):
 
     def prepare_input(self, X: Samples) -> Samples:
         """Return X checked, preprocessed and converted once for all members."""
+        reject_polars_after_fork(X)
         for wrapper in self.wrappers:
             transforms = isinstance(wrapper, Pipeline) and len(wrapper) > 1
             X = wrapper[:-1].transform(X) if transforms else X

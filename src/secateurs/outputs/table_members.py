@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from secateurs.exceptions import InputError
 from secateurs.outputs.input_checks import text_column_names
 from secateurs.text_format import replace_surrogates, shorten_list
+from secateurs.thread_safety import reject_polars_after_fork
 from secateurs.typing import Array, PredictionKind
 
 # The columns of each member, by the text of their class; None if a member has a single column.
@@ -121,6 +122,7 @@ def mask_missing(values: ArrayLike) -> ArrayLike:
 
     A table without missing predictions is returned as an unmasked array, or as it is.
     """
+    reject_polars_after_fork(values)
     is_masked = isinstance(values, np.ma.MaskedArray)
     data: Array = np.ma.getdata(values) if is_masked else np.asarray(values)
     if data.dtype.kind == "T":  # text of variable width, possibly with missing values
