@@ -304,11 +304,17 @@ class CountingUnnested(Counting):
     is_nested = False
 
 
+class CountingWithWarning(Counting):
+    def _selection_warnings(self, votes, members):
+        yield f"{len(members)} members are kept"
+
+
 @pytest.mark.parametrize(
     ("kind", "tested", "n_fits"),
     [
         (Counting, True, 1),
         (Counting, False, 6),
+        (CountingWithWarning, False, 6),
         (CountingUnnested, True, 3),
         (CountingUnnested, False, 18),
     ],
@@ -321,6 +327,9 @@ def test_nothing_is_fitted_twice(kind, tested, n_fits):
     found.leaderboard()
     found.pruning(kind.__name__, 5)
     assert kind.fits == n_fits
+    warned = [note for note in found.notes if "members are kept" in note]
+    is_warned = kind is CountingWithWarning
+    assert warned == ["CountingWithWarning: 7 members are kept"] * is_warned
 
 
 def test_threads_run_methods_side_by_side(forest):

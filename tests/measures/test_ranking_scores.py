@@ -86,6 +86,16 @@ def test_many_samples_are_sorted_like_few(n_samples, n_classes):
     np.testing.assert_allclose(gains, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [2, 50])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_numpy_and_kernels_score_equally(n_classes, steps):
+    table, y, _ = library(5, 300, 1, n_classes, steps)
+    for name in ("roc_auc_ovr", "average_precision"):
+        scoring = Scoring.from_scorer(name, np.arange(n_classes))
+        by_numpy, by_kernel = (scoring(table[:, 0], y, w) for w in (None, np.ones(300)))
+        assert by_numpy == by_kernel
+
+
 @pytest.mark.parametrize("scale", [1e150, 1e-139])
 def test_weights_of_any_scale_give_the_same_areas(scale):
     table, y, weights = library(1, 30, 3, 3, 7)

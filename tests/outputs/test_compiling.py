@@ -20,7 +20,7 @@ from numba.core import event
 import secateurs
 from fitted_models import CHOOSE, X, Y
 from secateurs import Votes, prune
-from secateurs.outputs import compiling, label_coding, vote_kernels, vote_packing
+from secateurs.outputs import compiling, label_coding, vote_kernels, vote_packing, votes
 
 PACKAGE = Path(secateurs.__file__).parent
 NOT_KEPT = "Set NUMBA_CACHE_DIR to a writable folder."
@@ -213,14 +213,16 @@ def test_the_times_of_a_comparison_exclude_compiling(tmp_path):
 
 @pytest.mark.parametrize("n_classes", [2, 5, 20])
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.float64])
-def test_numpy_and_kernels_encode_and_pack_equally(monkeypatch, n_classes, dtype):
+def test_numpy_and_kernels_encode_pack_and_count_equally(monkeypatch, n_classes, dtype):
     rng = np.random.default_rng(n_classes)
     table = (rng.integers(n_classes, size=(131, 9)) * 6 - 50).astype(dtype)  # 70 - -50 > 127
     y = table[:, 0]
     by_numpy = Votes.encode(table, y)
-    for module in (label_coding, vote_packing):
+    tally = by_numpy.tally()
+    for module in (label_coding, vote_packing, votes):
         monkeypatch.setattr(module, "MOST_BY_NUMPY", 0)
     by_kernels = Votes.encode(table, y)
+    assert (by_kernels.tally() == tally).all()
     assert (by_numpy.packed.cells == by_kernels.packed.cells).all()
     assert (by_numpy.classes == by_kernels.classes).all()
     all_members = np.arange(9)

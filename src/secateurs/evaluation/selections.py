@@ -87,7 +87,7 @@ def select_for_sizes(
         fitted[size], messages = _fit_for_size(pruner, size, outputs, problem.sample_weight)
         seconds[size] = elapsed()
         if messages and size not in sizes:  # warnings must be about the sizes asked for
-            _, messages = _fit_for_size(pruner, max(sizes), outputs, problem.sample_weight)
+            messages = _messages_at_size(fitted[size], max(sizes), outputs, messages)
         notes |= dict.fromkeys(messages)
     sets = {size: fit.member_indices_.tolist() for size, fit in fitted.items()}
     fits = fitted, seconds, tuple(notes)
@@ -110,6 +110,17 @@ def _fit_for_size(
     with record_warnings() as recorded:
         fitted = fit_pruner(pruner.with_keep(size), outputs, sample_weight=sample_weight)
     return fitted, [str(warning) for warning in recorded]
+
+
+def _messages_at_size(
+    fitted: BasePruner, size: int, outputs: Votes | Predictions, messages: Sequence[str]
+) -> list[str]:
+    """Return the messages of the warnings of a nested method that keeps ``size`` members only."""
+    votes = getattr(fitted, "_predictions", outputs)  # a ``fit`` of the user's may not set it
+    members = fitted.member_indices_
+    about_all = set(fitted._selection_warnings(votes, members))
+    others = [message for message in messages if message not in about_all]
+    return others + list(fitted._selection_warnings(votes, members[:size]))
 
 
 def longest_order(problem: Problem, sizes: Sequence[int]) -> tuple[int, tuple[str, ...]]:

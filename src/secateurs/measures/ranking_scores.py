@@ -100,8 +100,26 @@ def ranking_score(
         order = np.argsort(values, kind="stable")
         ranks = np.cumsum(np.diff(values[order], prepend=values[order[:1]]) > 0)
         keys = (ranks << samples.kind_bits) | samples.kinds[order]
-        precisions[label] = ranking_kernels.compare_classes(
-            *(keys, samples.kind_bits, samples.kind_labels, samples.kind_weights),
-            *(label, won[label]),
-        )
+        if weights is None:
+            precisions[label] = _compare_unweighted(codes[order], ranks, label, won[label])
+        else:
+            precisions[label] = ranking_kernels.compare_classes(
+                *(keys, samples.kind_bits, samples.kind_labels, samples.kind_weights),
+                *(label, won[label]),
+            )
     return float(ranking_values(name, won, precisions, samples.class_weights))
+
+
+def _compare_unweighted(codes: IndexArray, ranks: IndexArray, label: int, won: FloatArray) -> float:
+    """Do the same as `ranking_kernels.compare_classes` for samples without weights, with NumPy.
+
+    ``codes`` are the true classes in the order of ``ranks``. All counts are exact.
+    """
+    is_label = codes == label
+    tied = np.bincount(ranks, weights=is_label)[::-1]  # samples of the class, by descending rank
+    above = np.cumsum(tied)
+    totals = np.cumsum(np.bincount(ranks)[::-1])
+    n_won = (above - 0.5 * tied)[::-1][ranks]
+    won += np.bincount(codes, weights=n_won, minlength=len(won))
+    # A running sum, because `np.sum` adds in another order, which rounds differently.
+    return float(np.cumsum(tied * above / totals)[-1] / above[-1]) if above[-1] > 0 else 0.0

@@ -315,7 +315,9 @@ class Predictions(BaseOutputs):
 
     def values(self, member: int) -> FloatArray:
         """Return a member's probabilities (samples, classes) or values (samples,); 0 if missing."""
-        cells = np.where(self.is_missing(member), 0, self.cells[member])
+        cells = self.cells[member]
+        if self.has_missing:
+            cells = np.where(self.is_missing(member), 0, cells)
         if self.is_numbers:
             return np.ldexp(cells[0].astype(float), -self.exponent)
         probabilities = self._class_components(cells) / _ONE

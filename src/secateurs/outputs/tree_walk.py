@@ -26,9 +26,13 @@ class TreeWalk:
         self.rows, self.n_samples = X, _num_samples(X)
         if not trees:
             return
+        checked = set()  # trees of one forest expect the same features
         for index, tree in trees.items():
-            if ensemble.member_features(index) is None:  # else the ensemble has checked all of X
+            expected = tree.n_features_in_, tuple(getattr(tree, "feature_names_in_", ()))
+            # If a member has its own features, the ensemble has checked all of X.
+            if expected not in checked and ensemble.member_features(index) is None:
                 validate_data(tree, X, reset=False, skip_check_array=True)
+                checked.add(expected)
         allow_nan = all(tree.__sklearn_tags__().input_tags.allow_nan for tree in trees.values())
         finite = "allow-nan" if allow_nan and not issparse(X) else True
         self._X = check_array(

@@ -18,7 +18,8 @@ def walk_tree(values, n_features, features, thresholds, children, leaves):  # no
     side = 16
     width = np.uintp(n_features)  # unsigned indices avoid Numba's test for negative ones
     for first in range(0, leaves.size, side):
-        last = min(leaves.size, first + side)
+        # Not min(), which Numba compiles as a function of its own.
+        last = first + side if first + side < leaves.size else leaves.size
         for row in range(first, last):
             leaves[row] = 0
         moved = np.uintp(1)

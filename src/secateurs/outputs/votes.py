@@ -325,7 +325,13 @@ class Votes(BaseVotes):
     def tally(self, members: MemberIndices | None = None) -> NDArray[np.int32]:
         """Count the votes for each class: (samples, classes)."""
         tally = self.empty_tally()
-        for member in effective_members(self, members):
+        counted = effective_members(self, members)
+        if self.n_classes * len(counted) * self.n_samples <= MOST_BY_NUMPY:
+            codes = self.codes(counted)
+            for label in range(self.n_classes):
+                tally[:, label] = np.count_nonzero(codes == label, axis=0)
+            return tally
+        for member in counted:
             vote_kernels.tally_votes(self.codes([member]), 1, tally)
         return tally
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from secateurs.refitting.refit_kernels import correction_step, honest_sums
+from secateurs.refitting.refit_kernels import correction_step
 from secateurs.typing import BoolArray, FloatArray, IndexArray
 
 # Steps must reduce the loss by more than this share of the squared target to count as progress.
@@ -111,11 +111,11 @@ def _honest_mean(
     counts = np.zeros(len(flat))
     honest_weight = np.zeros(len(samples.targets))
     predictions = np.zeros_like(samples.targets)
-    honest_sums(
-        *(samples.leaves, samples.honest, offsets),
-        *(flat, samples.sample_weight, samples.tree_weights),
-        *(counts, honest_weight, predictions),
-    )
+    for tree, is_honest in enumerate(samples.honest):
+        nodes = offsets[tree] + samples.leaves[tree, is_honest]
+        np.add.at(counts, nodes, samples.sample_weight[is_honest])
+        honest_weight[is_honest] += samples.tree_weights[tree]
+        predictions[is_honest] += samples.tree_weights[tree] * flat[nodes]
     known = honest_weight > 0
     scale = np.where(known, 1 / np.where(known, honest_weight, 1.0), 0.0)[:, None]
     return predictions * scale, scale, counts

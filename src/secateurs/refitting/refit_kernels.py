@@ -4,21 +4,6 @@ from secateurs.outputs.compiling import kernel
 
 
 @kernel
-def honest_sums(  # noqa: PLR0917
-    leaves, honest, offsets, values, sample_weight, tree_weights, counts, honest_weight, sums
-):
-    """Add up honest samples per leaf, honest trees per sample, and the honest predictions."""
-    for tree in range(leaves.shape[0]):
-        for sample in range(leaves.shape[1]):
-            if honest[tree, sample]:
-                node = offsets[tree] + leaves[tree, sample]
-                counts[node] += sample_weight[sample]
-                honest_weight[sample] += tree_weights[tree]
-                for output in range(values.shape[1]):
-                    sums[sample, output] += tree_weights[tree] * values[node, output]
-
-
-@kernel
 def correction_step(  # noqa: PLR0917
     leaves,
     honest,
@@ -43,7 +28,9 @@ def correction_step(  # noqa: PLR0917
             if honest[tree, sample]:
                 node = offsets[tree] + leaves[tree, sample]
                 own = sample_weight[sample]
-                others = max(counts[node] - own, 0.0) + shrinkage
+                others = counts[node] - own
+                # Not max(), which Numba compiles as a function of its own.
+                others = (0.0 if others < 0.0 else others) + shrinkage
                 for output in range(n_outputs):
                     rest = sums[node, output] - own * residuals[sample, output]
                     changes[sample, output] += tree_weights[tree] * rest / others
