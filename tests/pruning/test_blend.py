@@ -339,7 +339,8 @@ def blends(draw):
         options |= {"member_indices": np.arange(n_names) * 2, "n_members": 2 * n_names}
     if kind == "values":
         return Blend(names, weights, kind=kind, prior=draw(st.floats(-9, 9)), **options)
-    labels = draw(st.sampled_from([st.integers(-9, 9), TEXT, st.booleans(), st.floats(-9, 9)]))
+    whole = st.integers(-9, 9)
+    labels = draw(st.sampled_from([whole, TEXT, st.booleans(), whole.map(float)]))
     classes = np.array(draw(st.lists(labels, min_size=2, max_size=4, unique=True)))
     prior = np.full(len(classes), 1 / len(classes))
     return Blend(names, weights, classes, kind=kind, prior=prior, **options)

@@ -18,8 +18,8 @@ from secateurs.labels import as_labels, is_text, one_hot
 from secateurs.outputs.input_checks import as_label_column
 from secateurs.outputs.label_coding import find_classes, plain_text
 from secateurs.outputs.prediction_arrays import as_prediction_array
+from secateurs.outputs.predictions import Predictions, predictions_from_votes
 from secateurs.outputs.table_members import PROBABILITY_COLUMNS, TableFormat
-from secateurs.outputs.table_members import TableFormat
 from secateurs.outputs.votes import Votes
 from secateurs.text_format import format_count, shorten_list
 from secateurs.typing import Array, FloatArray, IndexArray
