@@ -88,7 +88,7 @@ def test_distances_are_counted_for_the_algorithms_as_printed():
     comep = 16 + 2 * 15 + 3 * 14 + 4 * 13
     two = (8 + 2 * 7 + 3 * 6 + 4 * 5) + (9 + 2 * 8 + 3 * 7 + 4 * 6) + 3 * 5 * 4
     three = (5 + 2 * 4 + 3 * 3 + 4 * 2) + (14 + 2 * 13 + 3 * 12 + 4 * 11) + 4 * 5 * 4
-    ratios = f"{comep / three:.2f} to {comep / two:.2f} with 5 of 17 members"
+    ratios = f"{comep / two:.2f} and {comep / three:.2f} with 5 of 17 members"
     assert ratios in paper.told
 
 

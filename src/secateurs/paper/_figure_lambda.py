@@ -252,9 +252,10 @@ def lambda_pictures(plan: Plan, curves: Sequence[LambdaCurve]) -> list[look.Pict
             f"Accuracy by λ: {row}",
             f"{plan.repeated(mine[0].source)} COMEP, mean over {mine[0].accuracy.shape[1]} "
             "folds. Above (a): each criterion alone (λ = 0: relevance, λ = 1: diversity) and both "
-            "with equal weight, with the standard error. Below (b): all weights; a ring marks the "
-            "best weight of each size. Points of different sizes are shifted slightly to remain "
-            "visible.",
+            "with equal weight, with the standard error of independent folds; folds of several "
+            "seeds share their samples, so it is too small. Below (b): all weights; a ring marks "
+            "the best weight of each size. Points of different sizes are shifted slightly to "
+            "remain visible.",
             (
                 "members kept",
                 *(f"λ = {weight:g}" for weight in mine[0].diversity_weights),

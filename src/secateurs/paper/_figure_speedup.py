@@ -188,14 +188,15 @@ def judge_faster_counted(races: Sequence[SpeedupRace]) -> Finding:
     )
     workers = sorted({n_workers for *_, n_workers in settings})
     small = [
-        f"{min(ratios):.2f} to {max(ratios):.2f} with {keep} of {n} members"
+        " and ".join(f"{counted_speedup(n, keep, groups):.2f}" for groups in workers)
+        + f" with {keep} of {n} members"
         for n, keep in _SMALL_SETTINGS
-        if (ratios := [counted_speedup(n, keep, groups) for groups in workers])
     ]
     told = (
         f"{len(settings)} settings. With stored sums, as in this library, the ratio is "
         f"{min(incremental):.2f} to {max(incremental):.2f}. Small ensembles, which fit the printed "
-        f"accuracies about equally well, have a ratio of {format_list(small)}."
+        f"accuracies about equally well, have ratios of {'; '.join(small)}, on "
+        f"{' and '.join(map(str, workers))} machines."
     )
     numbers = {
         f"{keep} of {n}, {groups} groups": {"printed": printed, "stored_sums": stored}
