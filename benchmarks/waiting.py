@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -30,42 +31,43 @@ def forest_and_samples(n_trees, n_samples, n_classes=3):
 
 def pruning() -> Iterator[Row]:
     """Processor time of `prune`, over the time to train as large a forest on as many samples."""
-    forest, X, y = forest_and_samples(200, 2000)
-    given = forest, X, y
-
-    def by_name(method):
-        return lambda: prune(*given, method, keep=0.1, refit=False, random_state=0)
-
-    calls = {f'`pruner="{name}"`, a tenth': by_name(name) for name in ("comep", "re", "joint")}
-    calls |= {
-        "the plain call": lambda: prune(*given, random_state=0),
-        "without refitting": lambda: prune(*given, refit=False, random_state=0),
-        "with refitting": lambda: prune(*given, refit=True, random_state=0),
+    options = {
+        f'`pruner="{name}"`, a tenth': {"pruner": name, "keep": 0.1, "refit": False}
+        for name in ("comep", "re", "joint")
     }
-    yield from _over_training("200 trees, d=2000, three classes", forest, X, y, calls)
+    options |= {
+        "the plain call": {},
+        "without refitting": {"refit": False},
+        "with refitting": {"refit": True},
+    }
+    calls = {name: partial(prune, random_state=0, **given) for name, given in options.items()}
+    yield from _over_training(200, 3, calls)
 
 
 def class_counts() -> Iterator[Row]:
     """The same with more classes."""
-    for n_classes in (10, 100):
-        forest, X, y = forest_and_samples(100, 2000, n_classes)
-        calls = {
-            "the plain call": lambda given=(forest, X, y): prune(*given, random_state=0),
-            "`compare`": lambda given=(forest, X, y): compare(*given, random_state=0),
-        }
-        yield from _over_training(f"100 trees, d=2000, {n_classes} classes", forest, X, y, calls)
+    calls = {
+        "the plain call": partial(prune, random_state=0),
+        "`compare`": partial(compare, random_state=0),
+    }
+    for n_classes in (10, 30):
+        yield from _over_training(100, n_classes, calls)
 
 
-def _over_training(what, forest, X, y, calls) -> Iterator[Row]:
+def _over_training(n_trees, n_classes, calls) -> Iterator[Row]:
     """Yield a row for each call, with its time over that of training."""
+    small = forest_and_samples(20, 300, n_classes)
     for call in calls.values():
-        call()  # compiles
-    training = {"training": lambda: clone(forest).fit(X, y)}
-    best = processor_time(training | calls, repeats=2)
+        call(*small)  # compiles
+    forest, X, y = forest_and_samples(n_trees, 2000, n_classes)
+    timed = {name: partial(call, forest, X, y) for name, call in calls.items()}
+    best = processor_time({"training": partial(clone(forest).fit, X, y)} | timed, repeats=1)
     for name in calls:
-        figures = f"{pretty(best[name])} against {pretty(best['training'])}"
-        ratio = best[name] / best["training"]
-        yield Row(f"{name}, {what}: time over training", figures, ratio)
+        yield Row(
+            f"{name}, {n_trees} trees, d=2000, {n_classes} classes: time over training",
+            f"{pretty(best[name])} against {pretty(best['training'])}",
+            best[name] / best["training"],
+        )
 
 
 def comparing() -> Iterator[Row]:
