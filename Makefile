@@ -120,8 +120,9 @@ soak: $(VENV)/.tested
 reproduce-quick: $(VENV)/.drawing
 	$(BIN)/secateurs reproduce --quick -j 2 -o reproduction-quick
 
-benchmarks: $(VENV)/.tested
-	$(BIN)/python -m benchmarks
+# For docs/benchmarks.md: make -s benchmarks BENCHMARKS="--pypruning DIR" > docs/benchmarks.md
+benchmarks: $(VENV)-autogluon/.installed
+	@$(BIN)/python -m benchmarks --autogluon $(VENV)-autogluon $(BENCHMARKS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest $(VENV)-audit $(VENV)-autogluon .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -8,6 +8,7 @@ import inspect
 import os
 import platform
 import sys
+import time
 from pathlib import Path
 
 from benchmarks import core, distributed, ensembles, first_call, peers, scores, waiting
@@ -48,22 +49,32 @@ def main() -> None:
     unknown = sorted(set(chosen) - set(PARTS))
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}. Pass any of: {', '.join(PARTS)}")
-    command = " ".join(["python -m benchmarks", *(chosen if len(chosen) < len(PARTS) else [])])
-    print("# Benchmarks\n")
-    print(f"Created by `{command}` (`make benchmarks` runs everything) with Python", end=" ")
-    print(f"{platform.python_version()} on {os.cpu_count()} cores of {processor()}.")
-    print(
-        "Ratios come from one run in which both sides are measured alternately. Other processes may"
-    )
-    print(
-        "use the same cores, so ratios are more reliable than times. n is the number of members, d"
-    )
-    print("the number of samples, and k the number of selected members.")
+    peer_options = [f"--{name} DIR" for name in ("pypruning", "autogluon") if vars(options)[name]]
+    command = " ".join(["python -m benchmarks", *options.parts, *peer_options])
+    machine = f"{platform.python_version()} on {os.cpu_count()} cores of {processor()}"
+    print(_HEAD.format(command=command, machine=machine))
     for name in chosen:
-        title, about = name.replace("_", " ").capitalize(), inspect.getdoc(PARTS[name])
+        title = _TITLES.get(name, name.replace("_", " ").capitalize())
+        about = inspect.getdoc(PARTS[name])
         print(f"\n## {title}\n\n{about}\n", flush=True)
+        start, start_processor = time.perf_counter(), _processor_seconds()
         print(table(PARTS[name]()), flush=True)
-        print(f"done: {name}", file=sys.stderr)
+        spent = time.perf_counter() - start, _processor_seconds() - start_processor
+        print("done: {}, {:.0f} s, {:.0f} s of the processor".format(name, *spent), file=sys.stderr)
+
+
+_TITLES = {"auc": "AUC", "autogluon": "AutoGluon", "pypruning": "PyPruning"}
+_HEAD = """# Benchmarks
+
+Created by `{command}` with Python {machine}.
+Results are ratios, except limits with a unit. Ratios come from one run in which both sides are
+measured alternately. Other processes may use the same cores, so ratios are more reliable than
+times. n is the number of members, d the number of samples, and k the number of selected members."""
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of the processes that it has waited for."""
+    return sum(os.times()[:4])
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def _one_row(n_classes, n_members, n_samples):
 
 
 def slopes() -> Iterator[Row]:
-    """Growth of COMEP's time: the exponent over a factor of four."""
+    """Growth of COMEP's processor time: the exponent over a factor of four."""
     base = {"n": 600, "d": 60_000, "k": 40}  # four times each size still fits in the cache
     for letter, value in base.items():
         times = {}
@@ -135,7 +135,7 @@ def slopes() -> Iterator[Row]:
             votes = Votes.encode(*votes_of(size["n"], size["d"], 2))
             pruner = COMEP(keep=size["k"], start="relevance")
             pruner.fit(votes)
-            times[factor] = seconds(lambda p=pruner, v=votes: p.fit(v), repeats=5)
+            times[factor] = processor_time({"": lambda p=pruner, v=votes: p.fit(v)}, repeats=9)[""]
         figures = ", ".join(f"×{factor}: {pretty(took)}" for factor, took in times.items())
         slope = np.polyfit(np.log([*times]), np.log([*times.values()]), 1)[0]
         yield Row(
@@ -175,22 +175,23 @@ def all_pairs() -> Iterator[Row]:
 
 def twins() -> Iterator[Row]:
     """Methods compared with their naive implementations, with the same votes and results."""
-    table, y = votes_of(200, 2000, 2)
+    n_members, n_samples, n_keep = 60, 600, 10  # with more, the naive implementations take minutes
+    table, y = votes_of(n_members, n_samples, 2)
     votes = Votes.encode(table, y)
     rows, truth = table.tolist(), y.tolist()
     pairs = {
         "COMEP": (
-            COMEP(keep=20, start=0),
-            lambda: naive.comep(rows, truth, 20, 0.5, 0),
+            COMEP(n_keep, start=0),
+            lambda: naive.comep(rows, truth, n_keep, 0.5, 0),
             1000,
         ),
         "reduced error": (
-            ReducedErrorPruner(20),
-            lambda: naive.reduced_error(rows, truth, 20),
+            ReducedErrorPruner(n_keep),
+            lambda: naive.reduced_error(rows, truth, n_keep),
             100,
         ),
-        "DREP": (DREP(20), lambda: naive.drep(rows, truth, 0.3, keep=20), 100),
-        "OEP": (OEP(20), lambda: naive.oep(rows, truth, 20), 100),
+        "DREP": (DREP(n_keep), lambda: naive.drep(rows, truth, 0.3, keep=n_keep), 100),
+        "OEP": (OEP(n_keep), lambda: naive.oep(rows, truth, n_keep), 100),
     }
     for name, (pruner, twin, wanted) in pairs.items():
         pruner.fit(votes)
@@ -199,7 +200,7 @@ def twins() -> Iterator[Row]:
         theirs = seconds(lambda t=twin, a=answers: a.append(t()))
         assert pruner.member_indices_.tolist() == answers[0], name
         yield Row(
-            f"{name}, n=200, d=2000, k=20: naive implementation over ours",
+            f"{name}, n={n_members}, d={n_samples}, k={n_keep}: naive implementation over ours",
             f"{pretty(theirs)} against {pretty(ours)}, the same members",
             theirs / ours,
             at_least=wanted,
@@ -209,14 +210,15 @@ def twins() -> Iterator[Row]:
 def selection() -> Iterator[Row]:
     """Ensemble selection by log loss, compared with the loop of AutoGluon in plain NumPy."""
     rng = np.random.default_rng(0)
-    n_members, n_samples, n_steps = 200, 2000, 50
+    n_members, n_samples = 200, 2000
     rows = np.arange(n_samples)
 
     def in_numpy(y, probabilities):
         of_truth = np.clip(probabilities[rows, y], 2.0**-52, 1 - 2.0**-52)
         return -np.log(of_truth).mean()
 
-    for n_classes, loss in ((2, log_loss), (2, in_numpy), (10, in_numpy)):
+    cases = (2, log_loss, 3), (2, in_numpy, 50), (10, in_numpy, 50)
+    for n_classes, loss, n_steps in cases:
         y = rng.integers(n_classes, size=n_samples)
         raised = rng.normal(size=(n_members, n_samples, n_classes))
         raised[:, rows, y] += rng.normal(1, 0.4, size=(n_members, n_samples))
@@ -224,17 +226,19 @@ def selection() -> Iterator[Row]:
         scores = Predictions.encode((parts / parts.sum(axis=2, keepdims=True)).swapaxes(0, 1), y)
         tables = [scores.values(member) for member in range(n_members)]  # in the same steps
         pruner = EnsembleSelection(scoring="neg_log_loss", max_models=n_steps)
-        pruner.fit(scores)
-        ours = seconds(lambda p=pruner, s=scores: p.fit(s), repeats=7)
         found = []
-        theirs = seconds(
-            lambda t=tables, y=y, f=loss, found=found: found.append(greedy_by(f, t, y, n_steps))
-        )
+
+        def select_in_loop(t=tables, y=y, f=loss, n=n_steps, found=found):
+            found.append(greedy_by(f, t, y, n))
+
+        pruner.fit(scores)
+        ours = processor_time({"": lambda p=pruner, s=scores: p.fit(s)}, repeats=7)[""]
+        theirs = processor_time({"": select_in_loop}, repeats=1)[""]
         assert pruner.runs_[0].members == found[0]
         name = "scikit-learn's log_loss" if loss is log_loss else "three calls of NumPy"
         yield Row(
-            f"EnsembleSelection, log loss, n=200, d=2000, {n_classes} classes, 50 steps: the loop "
-            f"with {name} over ours",
+            f"EnsembleSelection, log loss, n=200, d=2000, {n_classes} classes, {n_steps} steps: "
+            f"the loop with {name} over ours",
             f"{pretty(theirs)} against {pretty(ours)}, the same steps",
             theirs / ours,
             at_least=20,

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: a ratio, its target, and the values behind it."""
+    """One measurement: a ratio, its target, and the values behind it.
+
+    A limit that people feel is in ``unit``, such as seconds of processor time; a ratio has no unit.
+    """
 
     what: str
     figures: str
     ratio: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    unit: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -26,13 +30,14 @@ class Row:
 
     def cells(self) -> list[str]:
         """Return the cells of the row as text."""
+        unit = f" {self.unit}" if self.unit else ""
         wanted = "–"
         if self.at_least is not None:
-            wanted = f"≥ {self.at_least:g}"
+            wanted = f"≥ {self.at_least:g}{unit}"
         elif self.at_most is not None:
-            wanted = f"≤ {self.at_most:g}"
+            wanted = f"≤ {self.at_most:g}{unit}"
         verdict = {True: "yes", False: "**no**", None: "–"}[self.holds]
-        ratio = "–" if self.ratio is None else f"{self.ratio:.3g}"
+        ratio = "–" if self.ratio is None else f"{self.ratio:.3g}{unit}"
         return [self.what, ratio, wanted, verdict, self.figures]
 
 
@@ -76,6 +81,6 @@ def pretty(duration: float) -> str:
 
 def table(rows: Iterable[Row]) -> str:
     """Return rows as a Markdown table."""
-    lines = ["| measurement | ratio | target | met | details |", "|---|---|---|---|---|"]
+    lines = ["| measurement | result | target | met | details |", "|---|---|---|---|---|"]
     lines += ["| " + " | ".join(row.cells()) + " |" for row in rows]
     return "\n".join(lines)

@@ -88,6 +88,7 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> "Any":
+    import gc
     from importlib import import_module
 
     if name in _RENAMED:
@@ -106,7 +107,14 @@ def __getattr__(name: str) -> "Any":
     homes = __getattr__("_HOMES")
     if name not in homes:
         raise AttributeError(f"module 'secateurs' has no attribute {name!r}")
-    home = import_module(homes[name])
+    # Hundreds of modules are imported; the garbage collector would search all objects meanwhile.
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        home = import_module(homes[name])
+    finally:
+        if is_collecting:
+            gc.enable()
     return home if home.__name__.endswith(f".{name}") else getattr(home, name)
 
 

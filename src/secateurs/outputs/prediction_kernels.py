@@ -138,7 +138,9 @@ def add_dot_products(errors, table, members, starts, sums):
     """
     n_rows, n_components, n_samples = errors.shape
     # Blocks of complete turns, so that one block of all rows stays in the cache.
-    n_block = max(_BLOCK // max(n_rows, 1), 64 * _TURN) // _TURN * _TURN
+    # Not max(), which Numba compiles as a function of its own.
+    n_block = _BLOCK // (n_rows if n_rows > 0 else 1) // _TURN * _TURN
+    n_block = n_block if n_block > 64 * _TURN else 64 * _TURN
     for first in range(0, n_samples, n_block):
         last = min(n_samples, first + n_block)
         for component in range(n_components):

@@ -335,7 +335,11 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if isinstance(votes, (Votes, Predictions, Store)):
             held: Any = votes if self._can_read_store else load_into_memory(votes)
             encoded = held if y is None else held.with_labels(y)
-            validate_data(self, _empty_member_frame(encoded), skip_check_array=True, reset=reset)
+            if reset:
+                self._set_member_names(encoded)
+            else:
+                frame = _empty_member_frame(encoded)
+                validate_data(self, frame, skip_check_array=True, reset=False)
         else:
             encoded = Votes.encode(votes, y)
             validate_data(self, votes, skip_check_array=True, reset=reset)
@@ -345,6 +349,13 @@ class BasePruner(SelectorMixin, BaseEstimator):
                 "Pass the true label of each sample."
             )
         return encoded
+
+    def _set_member_names(self, votes: EncodedPredictions) -> None:
+        """Set number and names of members as `validate_data` does, which needs a data frame."""
+        self.n_features_in_ = votes.n_members
+        self.__dict__.pop("feature_names_in_", None)  # from an earlier fit
+        if votes.names is not None:
+            self.feature_names_in_ = np.array([str(name) for name in votes.names], dtype=object)
 
     def _is_real_valued(self, votes: Any, y: ArrayLike | None, reset: bool) -> bool:
         """Return whether predictions are probabilities, or values of regressors, not labels."""
