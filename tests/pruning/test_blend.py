@@ -481,8 +481,7 @@ def test_damaged_json_text_is_rejected_in_one_line(data):
         (json.dumps(VALID | {"__class__": "os.system"}), "'__class__' is unknown"),
         (json.dumps({k: v for k, v in VALID.items() if k != "names"}), "'names' is missing"),
         ("{" + " " * (17 << 20) + "}", "limited to"),
-        (json.dumps(VALID | {"classes": [1.5, 2.5]}), "whole numbers or booleans"),
-        (json.dumps(VALID | {"classes": [0, 10**30]}), "whole numbers or booleans"),
+        (json.dumps(VALID | {"classes": [0, 10**30]}), "numbers of 64 bits or booleans"),
         (json.dumps(VALID | {"columns": "x" * 4000}), "x{79}…' is not a valid pattern"),
     ],
 )
