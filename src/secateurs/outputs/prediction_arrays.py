@@ -312,7 +312,7 @@ def _reject_columns_of_both_classes(
         one = shares[:, first::step][:, :n_pairs]
         other = shares[:, second::step][:, :n_pairs]
         is_gap = np.isnan(one) & np.isnan(other)
-        differs = np.abs(one - 0.5) > PROBABILITY_TOLERANCE  # constant members are no pairs
+        differs = np.abs(one - 0.5) > PROBABILITY_TOLERANCE  # constant members are not pairs
         if differs.any() and (is_gap | (np.abs(one + other - 1) <= PROBABILITY_TOLERANCE)).all():
             raise InputError(
                 f"Columns {members.describe(0)} and {members.describe(second)} sum to 1, and so do "
