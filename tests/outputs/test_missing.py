@@ -13,7 +13,7 @@ import naive
 import naive_pareto
 from cases import cases, plain
 from checks import quick
-from secateurs import COMEP, ClusterPruner, ParetoCOMEP, Votes, make_pruner, measures
+from secateurs import COMEP, ClusterPruner, ParetoCOMEP, Votes, make_pruner, measures, prune
 from secateurs._methods import METHODS
 from secateurs.objectives import TDAS
 
@@ -346,6 +346,8 @@ def test_a_member_without_any_vote_is_refused():
     votes = np.ma.array([[0, 1], [1, 1]], mask=[[False, True], [False, True]])
     with pytest.raises(ValueError, match="Member 1 has no vote at all"):
         COMEP(keep=1).fit(votes, [0, 1])
+    with pytest.raises(ValueError, match="Member 'oak' has no vote at all"):
+        prune({"fir": [0, 1], "oak": [None, None]}, y=[0, 1], pruner="best", missing="ignore")
     with pytest.raises(ValueError, match="masked everywhere"):
         Votes.encode(np.ma.masked_all((2, 2), dtype=int))
 

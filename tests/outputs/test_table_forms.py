@@ -339,6 +339,47 @@ def test_names_with_a_colon_are_no_columns_of_classes():
     assert set(prune(votes, y=y, keep=2).member_names) < set(names)
 
 
+@pytest.mark.parametrize("labels", [[0, 1], [0.0, 1.0], [False, True]])
+def test_classes_in_column_names_are_compared_as_numbers(labels):
+    """Columns of a frame named 1.0 are those of class 1."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=60)
+    p = rng.random((60, 4))
+    truth = np.array(labels)[y]
+    forms = [(0, 1), (False, True)] if truth.dtype.kind == "b" else [(0, 1), (0.0, 1.0)]
+    for names in forms:
+        wide = pd.DataFrame(
+            {
+                f"m{i}:{c}": p[:, i] if k else 1 - p[:, i]
+                for i in range(4)
+                for k, c in enumerate(names)
+            }
+        )
+        assert prune(wide, y=truth, keep=2, pruner="joint").estimator.classes_.tolist() == labels
+    one = pd.DataFrame({f"m{i}:{float(labels[0])}": 1 - p[:, i] for i in range(4)})
+    if truth.dtype.kind != "b":
+        with pytest.raises(InputError, match="is named like a probability of class 0"):
+            prune(one, y=truth, keep=2)
+
+
+@pytest.mark.parametrize("by_member", [True, False])
+def test_columns_of_both_classes_are_not_members_of_one_class(by_member):
+    """Read as one class each, half of the members would be reliably wrong."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=60)
+    p = np.clip(0.25 + 0.5 * y[:, None] + rng.uniform(-0.2, 0.2, size=(60, 3)), 0, 1)
+    p[5:9, 1] = np.nan
+    pairs = [(i, k) for i in range(3) for k in (0, 1)]
+    pairs = pairs if by_member else sorted(pairs, key=lambda pair: pair[1])
+    wide = pd.DataFrame({f"lgb{i}_{k}": p[:, i] if k else 1 - p[:, i] for i, k in pairs})
+    for table, name in ((wide, "'lgb0_0' and 'lgb0_1'"), (wide.to_numpy(), "0 and ")):
+        with pytest.raises(InputError, match=f"Columns {name}.*sum to 1.*of class 1. Leave out"):
+            prune(table, y=y, keep=2)
+    named = prune(wide, y=y, keep=2, pruner="joint", columns="{model}_{class}")
+    only = prune(pd.DataFrame(p, columns=["lgb0", "lgb1", "lgb2"]), y=y, keep=2, pruner="joint")
+    assert named.member_names == only.member_names
+
+
 BAD = {
     "some probabilities of a row": (
         {"a": [[0.5, np.nan]] * 4, "b": [[0.5, 0.5]] * 4},

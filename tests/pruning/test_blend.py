@@ -339,8 +339,7 @@ def blends(draw):
         options |= {"member_indices": np.arange(n_names) * 2, "n_members": 2 * n_names}
     if kind == "values":
         return Blend(names, weights, kind=kind, prior=draw(st.floats(-9, 9)), **options)
-    whole = st.integers(-9, 9)
-    labels = draw(st.sampled_from([whole, TEXT, st.booleans(), whole.map(float)]))
+    labels = draw(st.sampled_from([st.integers(-9, 9), TEXT, st.booleans(), st.floats(-9, 9)]))
     classes = np.array(draw(st.lists(labels, min_size=2, max_size=4, unique=True)))
     prior = np.full(len(classes), 1 / len(classes))
     return Blend(names, weights, classes, kind=kind, prior=prior, **options)
@@ -499,8 +498,7 @@ def test_damaged_json_text_is_rejected_in_one_line(data):
         (json.dumps(VALID | {"__class__": "os.system"}), "'__class__' is unknown"),
         (json.dumps({k: v for k, v in VALID.items() if k != "names"}), "'names' is missing"),
         ("{" + " " * (17 << 20) + "}", "limited to"),
-        (json.dumps(VALID | {"classes": [1.5, 2.5]}), "whole numbers or booleans"),
-        (json.dumps(VALID | {"classes": [0, 10**30]}), "whole numbers or booleans"),
+        (json.dumps(VALID | {"classes": [0, 10**30]}), "numbers of 64 bits or booleans"),
         (json.dumps(VALID | {"columns": "x" * 4000}), "x{79}…' is not a valid pattern"),
     ],
 )

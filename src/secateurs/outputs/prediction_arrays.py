@@ -18,7 +18,9 @@ from secateurs.outputs.input_checks import has_fractions
 from secateurs.outputs.label_coding import as_same_kind, plain_text
 from secateurs.outputs.table_members import TableFormat, TableMembers, find_members, mask_missing
 from secateurs.text_format import shorten_list
-from secateurs.typing import Array, PredictionKind, Samples
+from secateurs.typing import Array, FloatArray, PredictionKind, Samples
+
+_LEAST_PAIRED = 10  # samples
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,8 @@ def _read_single_probabilities(
             f"Member {members.describe(member)} gives sample {sample} the probability "
             f"{shares[sample, member]:g} of class {positive}. Pass numbers from 0 to 1."
         )
+    if table_format.kind is None:
+        _reject_columns_of_both_classes(np.where(mask, np.nan, shares), members, positive)
     is_second = bool(classes[1] == positive)
     both = np.stack([1 - shares, shares] if is_second else [shares, 1 - shares], axis=2)
     if mask.any():
@@ -281,12 +285,41 @@ def _reject_columns_of_other_class(members: TableMembers, classes: Array, positi
     (other,) = (label for label in classes.tolist() if label != positive)
     text = f"{other:g}" if isinstance(other, float) else str(other)
     for name in () if members.names is None else members.names:
-        if name.endswith((f":{text}", f":{other}")):
+        suffix = np.array([name.rpartition(":")[2]])
+        is_other = as_same_kind(suffix, np.array([other])).item() == other  # also "0.0" for 0
+        if name.endswith(f":{other}") or (":" in name and is_other):
             raise InputError(
                 f"Column {name!r} is named like a probability of class {text}, but the columns are "
                 f"read as probabilities of class {positive}. Pass columns of both classes for each "
                 "member, or columns of one class, with this class as {positive}.",
                 positive=...,
+            )
+
+
+def _reject_columns_of_both_classes(
+    shares: FloatArray, members: TableMembers, positive: object
+) -> None:
+    """Raise an error if columns are pairs that sum to 1, as probabilities of both classes do.
+
+    Otherwise a column of the other class would be a member that is reliably wrong. A few samples
+    may sum to 1 by chance.
+    """
+    n_pairs, is_odd = divmod(shares.shape[1], 2)
+    if is_odd or not n_pairs or len(shares) < _LEAST_PAIRED:
+        return
+    for first, second in ((0, 1), (0, n_pairs)):  # by member, and by class
+        step = 2 if second == 1 else 1
+        one = shares[:, first::step][:, :n_pairs]
+        other = shares[:, second::step][:, :n_pairs]
+        is_gap = np.isnan(one) & np.isnan(other)
+        differs = np.abs(one - 0.5) > PROBABILITY_TOLERANCE  # constant members are not pairs
+        if differs.any() and (is_gap | (np.abs(one + other - 1) <= PROBABILITY_TOLERANCE)).all():
+            raise InputError(
+                f"Columns {members.describe(0)} and {members.describe(second)} sum to 1, and so do "
+                "the others, as probabilities of both classes do. But each column is read as a "
+                f"member with the probability of class {positive}. Leave out the columns of the "
+                "other class, or describe the names of the columns, such as by {columns}.",
+                columns="{model}_{class}",
             )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from secateurs.exceptions import InputError
 from secateurs.outputs.input_checks import text_column_names
+from secateurs.outputs.label_coding import as_same_kind
 from secateurs.text_format import replace_surrogates, shorten_list
 from secateurs.thread_safety import reject_polars_after_fork
 from secateurs.typing import Array, PredictionKind
@@ -185,10 +186,9 @@ def _group_columns(
         _check_groups(groups)
         return groups
     # Names such as "llama:8b" have a colon too, so the labels must be those of the classes.
-    labels = {str(label) for label in np.ravel(np.asarray([] if known is None else known))}
     named = {frozenset(columns) for columns in groups.values()}
-    texts = {_plain_number(text, labels) for columns in named for text in columns}
-    if known is None or len(named) != 1 or len(texts) < 2 or not labels <= texts:
+    texts = {str(text) for columns in named for text in columns}
+    if known is None or len(named) != 1 or len(texts) < 2 or not _are_classes(texts, known):
         return None
     others = [name for name, match in matches if match is None]
     if others:
@@ -200,10 +200,11 @@ def _group_columns(
     return groups
 
 
-def _plain_number(text: str | None, labels: set[str]) -> str:
-    """Return the text of a class as a label is written: "1.0" for "1" if labels are floats."""
-    text = str(text)
-    return f"{text}.0" if text not in labels and f"{text}.0" in labels else text
+def _are_classes(texts: Iterable[str], known: ArrayLike) -> bool:
+    """Return whether texts in column names, such as "1" or "1.0", include all known labels."""
+    labels = np.ravel(np.asarray(known))
+    named = {as_same_kind(np.array([text]), labels).item() for text in texts}
+    return len(labels) > 0 and set(labels.tolist()) <= named
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:

@@ -318,9 +318,11 @@ class BasePruner(SelectorMixin, BaseEstimator):
             return
         n_answered = votes.n_answered
         if not n_answered.all():
+            member, names = int(np.argmin(n_answered)), getattr(votes, "names", None)
+            name = member if names is None else repr(str(names[member]))
             raise InputError(
-                f"Member {int(np.argmin(n_answered))} has no vote at all: all its votes are "
-                "masked. Leave that member out."
+                f"Member {name} has no vote at all: all its votes are missing. Leave that member "
+                "out."
             )
 
     def _encode_predictions(

@@ -152,12 +152,12 @@ def _is_index(value: object) -> bool:
 
 
 def _is_label(value: object) -> bool:
-    """Return whether a value is text, a boolean, an integer of 64 bits or a whole float."""
+    """Return whether a value is text, a boolean, a number, or an integer of 64 bits."""
     if isinstance(value, str):
         return replace_surrogates(value) == value
-    if isinstance(value, float):
-        return _is_number(value) and value.is_integer()
-    return isinstance(value, int) and -(1 << 63) <= value < 1 << 64
+    if isinstance(value, int):
+        return -(1 << 63) <= value < 1 << 64
+    return _is_number(value)
 
 
 def _is_list(value: object, is_item: _Check, most: int = _MAX_MEMBERS) -> bool:
@@ -189,7 +189,7 @@ _CHECKS: dict[str, tuple[_Check, str]] = {
     ),
     "classes": (
         _is_none_or(_are_classes),
-        "different labels of one type (text, whole numbers or booleans), or null",
+        "different labels of one type (text, numbers of 64 bits or booleans), or null",
     ),
     "kind": (lambda value: value in _KINDS, f"one of {', '.join(_KINDS)}"),
     "positive": (
