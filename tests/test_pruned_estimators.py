@@ -256,6 +256,8 @@ def test_the_other_kind_of_ensemble_is_refused():
         PrunedRegressor(FOREST).fit(X, Y)
     with pytest.raises(InputError, match=r"is a regressor\. Pass it to PrunedRegressor"):
         PrunedClassifier(REGRESSION_FOREST).fit(X, Y)
+    with pytest.raises(InputError, match=r"estimator is of type list\. Pass an ensemble such as"):
+        PrunedClassifier([FOREST]).fit(X, Y)
     with pytest.raises(InputError, match="Pass numeric target values"):
         PrunedRegressor(REGRESSION_FOREST).fit(X, Y.astype(str))
 

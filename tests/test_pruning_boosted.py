@@ -123,7 +123,7 @@ def test_the_summary_is_of_both_models(library):
 
 
 REFUSED = {
-    "another method": ({"pruner": "comep"}, "COMEP cannot .* each tree corrects the ones before"),
+    "another method": ({"pruner": "comep"}, "COMEP cannot .* each tree corrects the trees before"),
     "another pruner": ({"pruner": COMEP(keep=3)}, "COMEP cannot select among the rounds"),
     "random members": ({"pruner": "random", "keep": 3}, "RandomPruner cannot select"),
     "costs": ({"cost": np.ones(N_ROUNDS), "max_cost": 5}, "cost cannot select among the rounds"),

@@ -6,7 +6,7 @@ import pytest
 
 from fitted_models import CHOOSE, FIT, X, Y
 from secateurs import COMEP, PrunedClassifier, compare, prune
-from secateurs.exceptions import InputError
+from secateurs.exceptions import BudgetError, InputError
 from secateurs.units import LATENCY, LOSS, SIZE, read_keep
 
 
@@ -28,8 +28,9 @@ def test_text_with_units_is_read(quantity, text, number):
     assert quantity.read(text) == number
 
 
-def test_whole_numbers_of_bytes_are_printed_without_a_point():
-    assert [str(SIZE.read(text)) for text in ("1kB", "1.5 KiB", "0.5")] == ["1000", "1536", "0.5"]
+def test_whole_numbers_of_bytes_are_printed_without_a_point(forest):
+    with pytest.raises(BudgetError, match=r"meets max_bytes=1000: the smallest takes"):
+        prune(forest, X[CHOOSE], Y[CHOOSE], "best", max_bytes="1kB")
 
 
 @pytest.mark.parametrize(

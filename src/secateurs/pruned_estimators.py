@@ -105,6 +105,12 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         reject_polars_after_fork(X)
+        if not hasattr(self.estimator, "get_params"):
+            raise InputError(
+                f"{{estimator}} is of type {type(self.estimator).__name__}. Pass an ensemble such "
+                "as RandomForestClassifier(); for lists and dicts of models, use secateurs.prune.",
+                estimator=...,
+            )
         X, y = indexable(X, y)
         targets = column_or_1d(y, warn=True)
         assert_all_finite(targets, input_name="y")

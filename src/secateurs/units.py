@@ -30,8 +30,7 @@ class Quantity:
             return None
         number, unit = float(match[1] + (match[2] or "")), self.units[match[3].lower()]
         # A factor such as 0.01 is inexact; dividing by 100 rounds only once.
-        value = number / round(1 / unit) if unit < 1 else number * unit
-        return int(value) if self is SIZE and value.is_integer() else value  # as messages print it
+        return number / round(1 / unit) if unit < 1 else number * unit
 
     def read_parameter(self, parameter: str, value: _T | str) -> _T | float:
         """Return a parameter as a number if it is text; raise an error if the text is not valid."""

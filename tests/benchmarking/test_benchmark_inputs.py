@@ -35,7 +35,7 @@ def test_tables_of_a_folder_are_data_sets(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"datasets": {}}, "datasets=.* is not valid. Pass a dict of names to"),
+        ({"datasets": {}}, "datasets={} is not valid. Pass a dict of names to"),
         ({"datasets": 3}, "datasets=3 is not valid. Pass a dict"),
         ({"datasets": "nowhere"}, "nowhere is not a folder"),
         ({"datasets": {"a": ([[1.0]], [1, 2])}}, "Data set a has 1 sample but 2 true values"),

@@ -107,7 +107,7 @@ def test_a_calibrated_forest_is_pruned(desk):
 
 
 REFUSED = {
-    "another method": (("--pruner", "comep"), "each tree corrects the ones before it"),
+    "another method": (("--pruner", "comep"), "each tree corrects the trees before it"),
     "a report": (("--report", "page.html"), "members that predict on their own"),
 }
 

@@ -67,7 +67,7 @@ def test_the_class_of_the_probabilities_is_printed(kaggle):
     note = "predictions are read as probabilities of class 1, because they are numbers from 0 to 1"
     assert note in ended.err
     assert note not in type_in(*PRUNE, "--positive", "1").err
-    compared = type_in("compare", *PRUNE[1:], "-m", "best").err
+    compared = type_in("compare", *PRUNE[1:], "--methods", "best").err
     assert compared.lower().count(note) == 1
 
 

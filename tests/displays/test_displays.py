@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 import cases
 import fitted_regressors as regressors
 import naive
-from secateurs import COMEP, collect_votes, compare, displays, prune
+from secateurs import COMEP, collect_votes, compare, displays, frontier, prune
 from secateurs.exceptions import InputError, MissingExtraError
 from secateurs.report import report_data
 
@@ -170,6 +170,16 @@ def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch, displa
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r'pip install "secateurs\[plot\]"'):
         display.from_result(pruning)
+
+
+@pytest.mark.parametrize("display", CLASSES)
+def test_displays_reject_results_of_another_kind(display, pruning):
+    votes, y = [[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 0, 1]] * 5, [0, 0, 1, 1] * 5
+    found = frontier(votes, y=y, cost=[3, 1, 2], random_state=0)
+    with pytest.raises(InputError, match="cannot show a Frontier"):
+        display.from_result(found)
+    with pytest.raises(InputError, match="cannot show a Pruning"):
+        displays.CostFrontierDisplay.from_result(pruning)
 
 
 def test_importing_displays_does_not_load_matplotlib():

@@ -222,15 +222,15 @@ def test_a_limit_that_excludes_the_tolerance_of_another_score_names_that_score()
 
 def test_conflicting_tolerances_raise_with_a_way_out():
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], [270, 30])
-    sure = np.where(rng.random(300) < 0.02, 1 - y, y).astype(float)
-    good = [np.stack([1 - p, p], axis=1) for p in (0.98 * sure + 0.01,)]
-    vague = [np.stack([1 - p, p], axis=1) for p in [0.4 * y + 0.3 + 0.05 * rng.random(300)] * 3]
-    table = np.stack([*vague, *good], axis=1)
-    try:
-        prune(table, None, y, "best", tolerance={"neg_brier_score": 0, "roc_auc": 0})
-    except BudgetError as error:
-        assert "No size is within all tolerances" in str(error)  # noqa: PT017
+    y, group = np.tile([0, 1], 100), np.repeat(["p", "q"], 100)
+    first = np.where((group == "q") & (rng.random(200) < 0.4), 1 - y, y)  # right in p
+    second = np.where((group == "p") & (rng.random(200) < 0.3), 1 - y, y)  # right in q
+    votes = np.stack([first, second, second, first], axis=1)
+    given = {"sensitive_features": group, "max_group_loss": 0, "tolerance": 0, "random_state": 0}
+    message = r"\(accuracy, accuracy of subgroup p and accuracy of subgroup q\) at the same time"
+    with pytest.raises(BudgetError, match=message):
+        prune(votes, None, y, "best", **given)
+    assert len(prune(votes, None, y, "best", relative_to="full", **given).member_indices) <= 4
 
 
 def test_baselines_are_the_majority_class_and_the_best_member():

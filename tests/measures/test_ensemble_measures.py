@@ -42,6 +42,7 @@ def test_measures_of_labels_equal_the_formula(name, case):
 def test_vote_entropy_accepts_any_base_and_can_be_normalised(case):
     bits = naive.vote_entropy(case.votes, base=2)
     assert measures.vote_entropy(case.votes, base=2) == close(bits)
+    assert str(measures.vote_entropy([[1, 1]])) == "0.0"  # not −0.0
     normal = naive.vote_entropy(case.votes, normalise=True)
     assert measures.vote_entropy(case.votes, normalise=True) == close(normal)
     assert -1e-12 <= normal <= 1 + 1e-12

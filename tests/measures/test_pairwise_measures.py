@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 import naive
 from cases import D1, D2, E1, E2, NAMED, cases, make
 from secateurs import Votes, measures
+from secateurs.exceptions import InputError
 
 LABEL_MEASURES = ("disagreement", "kappa", "nvi", "nmi", "mutual_information")
 ORACLE_MEASURES = (
@@ -158,6 +159,12 @@ def test_columns_of_text_and_numbers_are_rejected():
     assert measures.kappa(["a", "b"], ["a", "b"]) == 1.0
     with pytest.raises(ValueError, match="mixes kinds of labels"):
         measures.kappa(["a", "b"], [0, 1])
+
+
+@pytest.mark.parametrize("columns", [([0, 1, 1], [0, 1]), ([[0, 1], [1, 1]], [[0, 1], [1, 1]])])
+def test_columns_of_different_lengths_and_tables_are_rejected(columns):
+    with pytest.raises(InputError, match=r"Pass two columns .* call kappa.matrix\(votes\)"):
+        measures.kappa(*columns)
 
 
 def test_measures_have_name_docstring_and_repr():

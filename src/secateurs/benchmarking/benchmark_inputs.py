@@ -336,4 +336,6 @@ def _check_name(parameter: str, name: object) -> str:
 
 def _describe_input(value: object) -> object:
     """Return a value that is short enough for an error message, or the name of its type."""
-    return value if value is None or isinstance(value, (str, int, float)) else type(value).__name__
+    is_short = value is None or isinstance(value, (str, int, float))
+    is_empty = isinstance(value, (dict, list)) and not value
+    return value if is_short or is_empty else type(value).__name__

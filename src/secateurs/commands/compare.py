@@ -55,7 +55,7 @@ _SIZES = (0.05, 0.1, 0.2)
     "methods",
     type=METHOD,
     multiple=True,
-    aliases=["-m", "--method"],
+    aliases=["-m", "--method", "--methods"],  # the last as the parameter in Python
     help="Method to compare, see `secateurs methods`; repeatable. Default: all.",
 )
 @option(

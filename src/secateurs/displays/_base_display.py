@@ -101,7 +101,7 @@ class Display(BaseDisplay):
         keep : int or float, optional
             Number of members to keep: a count, or a fraction of the ensemble.
         X_test, y_test : array-like, optional
-            Test set; by default, the validation samples are used by cross-fitting.
+            Test set; by default, scores are cross-validated on the validation samples.
         random_state : int, RandomState or None, default=None
             Random state of the method.
         ax : matplotlib Axes, optional
@@ -136,7 +136,7 @@ class Display(BaseDisplay):
         y : array-like of shape (n_samples,)
             The true labels.
         votes_test, y_test : array-like, optional
-            Predictions on the test set; by default, cross-fitting is used.
+            Predictions on the test set; by default, scores are cross-validated.
         ax, **parameters
             As for `from_estimator`: ``pruner``, ``keep``, ``random_state``, and parameters of the
             method.
@@ -168,7 +168,8 @@ class Display(BaseDisplay):
         X_test, y_test : array-like, optional
             Test set for a pruning.
         X : array-like, optional
-            Validation samples of a pruning, so that cross-fitting uses the ensemble's own vote.
+            Validation samples of a pruning, so that cross-validated scores use the ensemble's own
+            vote.
         ax : matplotlib Axes, optional
             Axes to draw on; by default the axes of a new figure.
 
@@ -176,6 +177,11 @@ class Display(BaseDisplay):
         -------
         Display
         """
+        if not isinstance(result, (Pruning, Comparison)):
+            raise InputError(
+                f"{cls.__name__} cannot show a {type(result).__name__}. Pass the result of "
+                "secateurs.prune or secateurs.compare."
+            )
         if result.problem.is_regression and not cls._can_show_regression:
             raise InputError(
                 f"{cls.__name__} needs classes, but this is a regression. Use AccuracySizeDisplay."

@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 
 from secateurs.displays._base_display import COLOURS, BaseDisplay
+from secateurs.exceptions import InputError
 from secateurs.pruning import Frontier
 from secateurs.typing import AxesLike, FloatArray, JsonObject
 
@@ -50,6 +51,11 @@ class CostFrontierDisplay(BaseDisplay):
         -------
         CostFrontierDisplay
         """
+        if not isinstance(result, Frontier):
+            raise InputError(
+                f"{cls.__name__} cannot show a {type(result).__name__}. Pass the result of "
+                "secateurs.frontier."
+            )
         return cls(result.to_json(), result.problem.scoring.label).plot(ax)
 
     def plot(self, ax: AxesLike = None) -> Self:

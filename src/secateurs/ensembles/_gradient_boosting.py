@@ -1,4 +1,4 @@
-"""Gradient boosting: each round corrects the ones before it, so only the first can be kept."""
+"""Gradient boosting: each round corrects the rounds before it, so only the first can be kept."""
 
 import copy
 import json
@@ -88,7 +88,7 @@ class GradientBoosted(Ensemble):
 
 
 # The reason in every message about an operation that needs other than the first rounds.
-CORRECTS = "each tree corrects the ones before it"
+CORRECTS = "each tree corrects the trees before it"
 
 
 class SklearnGradientBoosting(GradientBoosted):

@@ -62,6 +62,9 @@ class Budget:
             name: _QUANTITIES[name].read_parameter(name, text)
             for name, text in (("max_bytes", max_bytes), ("max_latency", max_latency))
         }
+        size = limits["max_bytes"]
+        if isinstance(size, float) and size.is_integer():
+            limits["max_bytes"] = int(size)  # messages print 1000 instead of 1000.0
         loss = LOSS.read_parameter("max_group_loss", max_group_loss)
         return cls(
             _read_tolerance(tolerance),

@@ -107,7 +107,10 @@ class SizeSearch:
             ]
         tolerated = smallest_tolerated_size(sizes, limits, self._steady_share, budget.relative_to)
         if tolerated is None:
-            names = format_list([limit.name.removeprefix(_SUBGROUP) for limit in limits], " and ")
+            of_subgroup = f"{self.problem.scoring.label} of subgroup "
+            names = format_list(
+                [limit.name.replace(_SUBGROUP, of_subgroup, 1) for limit in limits], " and "
+            )
             raise BudgetError(
                 f"No size is within all tolerances ({names}) at the same time. Pass larger "
                 "tolerances, or {relative_to} to compare with the full ensemble.",

@@ -193,7 +193,8 @@ def vote_entropy(votes: ArrayLike | Votes, base: float = math.e, normalise: bool
     """
     voted = as_complete_votes(votes)
     shares = voted.tally() / voted.n_members
-    nats = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum() / voted.n_samples
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    nats = 0.0 - (shares * logs).sum() / voted.n_samples  # not −0.0
     if not normalise:
         return float(nats / math.log(base))
     n_voted_classes = int(np.count_nonzero(voted.sizes.sum(axis=0)))

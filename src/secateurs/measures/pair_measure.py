@@ -79,7 +79,14 @@ class PairMeasure:
     def __call__(self, first: ArrayLike, second: ArrayLike, y: ArrayLike | None = None) -> float:
         """Return the measure of two columns of labels, which are masked where votes are missing."""
         columns = {"first": first, "second": second}
-        joined = np.stack([as_labels(column, name) for name, column in columns.items()], axis=1)
+        labels = [as_labels(column, name) for name, column in columns.items()]
+        shapes = [column.shape for column in labels]
+        if shapes[0] != shapes[1] or len(shapes[0]) != 1:
+            raise InputError(
+                f"first has shape {shapes[0]} and second has shape {shapes[1]}. Pass two columns "
+                f"with one label per sample. For a table, call {self.__name__}.matrix(votes)."
+            )
+        joined = np.stack(labels, axis=1)
         if any(np.ma.is_masked(column) for column in columns.values()):
             masks = [np.ma.getmaskarray(np.ma.asanyarray(c)) for c in columns.values()]
             joined = np.ma.array(joined, mask=np.stack(masks, axis=1))

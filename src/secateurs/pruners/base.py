@@ -284,8 +284,8 @@ class BasePruner(SelectorMixin, BaseEstimator):
         if getattr(votes, "is_sequential", False) and not self._is_prefix_selector:
             raise InputError(
                 f"{type(self).__name__} cannot select among the rounds of a boosted model: "
-                f"{CORRECTS}, so that only the first can be kept. Leave out {{pruner}}, or pass "
-                '"es".',
+                f"{CORRECTS}, so that only the first rounds can be kept. Leave out {{pruner}}, or "
+                'pass "es".',
                 pruner=...,
             )
         self._check_missing(votes)

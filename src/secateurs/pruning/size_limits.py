@@ -138,7 +138,7 @@ def _too_small_error(
         return BudgetError(
             text % ("max_nodes", f"has {n_nodes} nodes"), max_nodes=options.max_nodes
         )
-    size = _PickleSize.of(problem.ensemble)
+    size = _PickleSize.from_ensemble(problem.ensemble)
     needed = format_bytes(size.model + size.tree + n_nodes * size.node)
     return BudgetError(text % ("max_bytes", f"takes {needed}"), max_bytes=budget.max_bytes)
 
@@ -245,7 +245,7 @@ class _SizeLimits:
         most = most if self.max_nodes is None else min(most, self.max_nodes)
         if self.max_bytes is None:
             return lambda n_trees: most
-        size, max_bytes = _PickleSize.of(self.ensemble), self.max_bytes
+        size, max_bytes = _PickleSize.from_ensemble(self.ensemble), self.max_bytes
         return lambda n_trees: max(0, min(most, size.n_nodes_within(max_bytes, n_trees)))
 
 
@@ -258,7 +258,7 @@ class _PickleSize:
     node: float
 
     @classmethod
-    def of(cls, ensemble: Ensemble) -> _PickleSize:
+    def from_ensemble(cls, ensemble: Ensemble) -> _PickleSize:
         tree = ensemble.members[0].tree_
         node = tree.__getstate__()["nodes"].itemsize + tree.value[0].nbytes
         counts = [member.tree_.node_count for member in ensemble.members[:2]]

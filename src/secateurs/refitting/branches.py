@@ -242,7 +242,7 @@ class BranchLimits:
         """What makes a split expensive."""
         return "nodes" if self.max_steps is None else "steps"
 
-    def of(self, n_trees: int) -> tuple[float, float]:
+    def for_trees(self, n_trees: int) -> tuple[float, float]:
         """Return the nodes and the steps that a number of trees may have."""
         return self.max_nodes(n_trees), self.max_steps(n_trees) if self.max_steps else np.inf
 
@@ -256,7 +256,11 @@ def prune_branches(
     no trees with a split each are within the limits.
     """
     counts = sorted({min(n_trees, len(order)) for n_trees in limits.counts})
-    allowed = [k for k in counts if limits.of(k)[0] >= LEAST_NODES * k and limits.of(k)[1] >= k]
+    allowed = []
+    for n_trees in counts:
+        n_nodes, n_steps = limits.for_trees(n_trees)
+        if n_nodes >= LEAST_NODES * n_trees and n_steps >= n_trees:
+            allowed.append(n_trees)
     candidates = []
     with open_stage("pruning branches", len(allowed)) as stage:
         for n_trees in allowed:
@@ -269,7 +273,7 @@ def _prune_first(task: RefitTask, members: Sequence[int], limits: BranchLimits) 
     imitation = make_imitation(task.teacher, members, task.samples)
     trees = [task.ensemble.members[member].tree_ for member in members]
     pruner = BranchPruner(trees, imitation, task.prior, limits.price)
-    pruner.fit_budget(*limits.of(len(members)))
+    pruner.fit_budget(*limits.for_trees(len(members)))
     folded = pruner.folded_trees()
     kept = [members[index] for index in folded]
     values = [tree.values for tree in folded.values()]

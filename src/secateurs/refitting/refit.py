@@ -158,7 +158,7 @@ class RefitTask:
                 X_unlabelled=...,
             )
         rng = check_random_state(random_state)
-        samples = samples.restrict(ensemble, rng)
+        samples = samples.with_known_labels(ensemble, rng)
         with open_stage("predicting with all members", 2 * ensemble.n_members):
             collected = collect_samples(
                 ensemble, samples, X_unlabelled, refit.synthetic_ratio, rng, n_jobs

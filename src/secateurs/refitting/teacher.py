@@ -45,7 +45,7 @@ class LabelledSamples:
         """Indices of these samples among all passed samples."""
         return np.arange(len(self.y)) if self.known is None else self.known
 
-    def restrict(self, ensemble: Ensemble, rng: np.random.RandomState) -> LabelledSamples:
+    def with_known_labels(self, ensemble: Ensemble, rng: np.random.RandomState) -> LabelledSamples:
         """Return the samples whose label the ensemble knows; at most as many as memory allows."""
         known = np.arange(len(self.y))
         if not ensemble.is_regression:
