@@ -13,7 +13,18 @@ from sklearn.ensemble import RandomForestClassifier
 
 import naive
 from fitted_models import CHOOSE, CODES, FIT, MODELS, TEST, X, Y
-from secateurs import COMEP, Votes, collect_votes, compare, make_pruner, prune
+from secateurs import (
+    COMEP,
+    PrunedClassifier,
+    PrunedRegressor,
+    Votes,
+    benchmark,
+    collect_votes,
+    compare,
+    frontier,
+    make_pruner,
+    prune,
+)
 from secateurs.exceptions import InputError
 from secateurs.outputs.stratified_folds import stratified_fold_indices
 from secateurs.report import render, report_data
@@ -191,6 +202,23 @@ def test_parameters_without_a_method_take_one_that_has_them(forest):
     for pruner in ("auto", "re"):
         with pytest.raises(InputError, match=r"'toleranc' is not .* Did you mean 'tolerance'"):
             prune(forest, X[CHOOSE], Y[CHOOSE], pruner, toleranc=0.1)
+
+
+@pytest.mark.parametrize("error", [InputError, TypeError])
+@pytest.mark.parametrize(
+    ("function", "misspelt", "meant"),
+    [
+        (compare, "scorin", "'scoring'"),
+        (frontier, "scorng", "'scoring'"),
+        (benchmark, "methds", "'methods'"),
+        (PrunedClassifier, "valdation", "'validation'"),
+        (PrunedRegressor, "prunner", "'pruner'"),
+    ],
+)
+def test_misspelt_parameters_are_suggested(forest, function, misspelt, meant, error):
+    message = f"'{misspelt}' is not a parameter of {function.__name__}.* Did you mean {meant}"
+    with pytest.raises(error, match=message):
+        function(forest, X[CHOOSE], **{misspelt: 1})
 
 
 def test_automatic_choices_work_with_out_of_bag_votes(forest):

@@ -34,7 +34,7 @@ from secateurs.evaluation.metrics import constant_name
 from secateurs.evaluation.refitted_scores import REFITTED, pruner_at_size, score_refitted
 from secateurs.evaluation.score_table import Evaluation, cross_validate_selections
 from secateurs.evaluation.selections import longest_order, select_for_sizes
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, check_parameter_names
 from secateurs.problem import Problem
 from secateurs.problem.latency import Latency, full_ensemble_latency
 from secateurs.progress import ProgressCallback, watch_progress
@@ -48,6 +48,7 @@ from secateurs.text_format import format_count, format_list
 from secateurs.typing import MissingRule, RandomStateLike, Samples, ScoringOption
 
 
+@check_parameter_names
 def compare(
     ensemble: object,
     X: Samples = None,

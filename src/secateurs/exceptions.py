@@ -1,13 +1,15 @@
 """Exceptions of secateurs, with the exit and error codes of the command line."""
 
 import difflib
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from secateurs.text_format import replace_unprintable
 
@@ -22,6 +24,9 @@ __all__ = [
     "UnsupportedEnsembleError",
     "UntrustedFileError",
 ]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class _ParameterMessage(Exception):  # noqa: N818
@@ -104,6 +109,10 @@ class InputError(SecateursError, ValueError):
     exit_code = 3
 
 
+class UnknownParameterError(InputError, TypeError):
+    """A function or class has no parameter of this name; a TypeError, as Python raises it."""
+
+
 class UnsupportedEnsembleError(SecateursError, TypeError):
     """The operation is not supported for this kind of model; the message gives the reason."""
 
@@ -168,6 +177,32 @@ def suggest_similar(word: str, names: Iterable[str]) -> str:
     """Return " Did you mean …?" with the names similar to a word; empty if there are none."""
     similar = difflib.get_close_matches(word.lower(), list(names), n=3)
     return f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def unknown_parameter_error(
+    function: str, name: str, known: Iterable[str], others: str = ""
+) -> UnknownParameterError:
+    """Return the error for a misspelt parameter; it suggests similar names."""
+    return UnknownParameterError(
+        f"{name!r} is not a parameter of {function}{others}.{suggest_similar(name, known)} See "
+        f"help(secateurs.{function})."
+    )
+
+
+def check_parameter_names(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a function, or the ``__init__`` of a class, suggest names for a misspelt parameter."""
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def checked(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        for name in kwargs:
+            if name not in known:
+                is_class = function.__name__ == "__init__"
+                label = type(args[0]).__name__ if is_class else function.__name__
+                raise unknown_parameter_error(label, name, [key for key in known if key != "self"])
+        return function(*args, **kwargs)
+
+    return checked
 
 
 # Raised by fitted models with inconsistent attributes, for instance after they were changed.

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from secateurs._methods import AUTO
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, check_parameter_names
 from secateurs.outputs.stratified_folds import shuffled_by_class
 from secateurs.problem.cross_validation import CrossValidation, is_splitter
 from secateurs.pruners import BasePruner
@@ -58,6 +58,7 @@ class _PrunedEstimator(MetaEstimatorMixin, BaseEstimator):
     # not the same as a repeated sample, which scikit-learn's checks would require.
     __metadata_request__fit: ClassVar = {"sample_weight": None, "groups": None}
 
+    @check_parameter_names
     def __init__(  # noqa: PLR0917
         self,
         estimator: BaseEstimator,

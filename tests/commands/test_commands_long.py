@@ -31,7 +31,7 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def screen(place):
     """The lines of a demo on a terminal, where both streams are shown."""
-    words = [sys.executable, "-m", "secateurs", *example_of("demo"), "--trees", "60"]
+    words = [sys.executable, "-m", "secateurs", *example_of("demo"), "--trees", "50"]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.run(words, cwd=place, check=True, timeout=300, **streams).stdout.splitlines()
 
@@ -40,7 +40,7 @@ def screen(place):
 def shown(place, screen):
     """A demo, run for the second time."""
     with contextlib.chdir(place):
-        return place, type_in(*example_of("demo"), "--trees", "60")
+        return place, type_in(*example_of("demo"), "--trees", "50")
 
 
 def test_a_demo_shows_every_method_and_writes_its_files(shown):

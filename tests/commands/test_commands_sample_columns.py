@@ -137,8 +137,8 @@ def test_groups_time_and_folds_are_those_of_python(folded):
 
 
 def test_several_scores_tolerances_and_subgroups(folded):
-    words = ["--scoring", "f1_macro", "--scoring", "accuracy", "--test", "folded-test.csv"]
-    words += ["--tolerance", "accuracy=0.05", "--tolerance", "f1_macro=5%"]
+    words = ["--scoring", "balanced_accuracy", "--scoring", "accuracy", "--test", "folded-test.csv"]
+    words += ["--tolerance", "accuracy=0.05", "--tolerance", "balanced_accuracy=5%"]
     words += ["--sensitive-features", "side", "--max-group-loss", "0.5", "--report", "page.html"]
     ended = type_in(*FOLDED, *words, *ignoring("side"))
     assert ended.code == 0, ended.err
@@ -146,8 +146,17 @@ def test_several_scores_tolerances_and_subgroups(folded):
     old = test[test["side"] == "old"]
     expected = load("forest-pruned.skops").score(old[FEATURES], old[TARGET])
     assert figures["accuracy, old"]["pruned"] == pytest.approx(expected)
-    assert {"F1 macro", "F1 macro, worst subgroup", "accuracy, largest gap"} <= set(figures)
-    assert ended.json["decided_by"] in {"accuracy", "f1_macro", "subgroup old", "subgroup young"}
+    assert {
+        "balanced accuracy",
+        "balanced accuracy, worst subgroup",
+        "accuracy, largest gap",
+    } <= set(figures)
+    assert ended.json["decided_by"] in {
+        "accuracy",
+        "balanced_accuracy",
+        "subgroup old",
+        "subgroup young",
+    }
     page = Path("page.html").read_text("utf-8")
     assert "accuracy, worst subgroup" in page
     assert "majority class" in page

@@ -170,10 +170,11 @@ def test_a_worker_killed_within_a_step_of_an_exact_run_changes_nothing(
     site, store, background, shard
 ):
     folder = store.path.parent
-    site.workers(1)
-    stalls = site.special_worker("--preload", HERE / "stalling.py", STALL_FOLDER=str(folder))
+    site.workers(0)
+    options = ("--preload", HERE / "stalling.py")
+    workers = [site.special_worker(*options, STALL_FOLDER=str(folder)) for _ in range(2)]
     fitting = background(COMEP(7, shard=shard, start=0).fit, store, executor=site.client)
-    kill_one_of([stalls], folder, 1)
+    kill_one_of(workers, folder, 1)
     assert found(fitting.result(timeout=300)) == found(COMEP(7, start=0).fit(*CASE))
 
 

@@ -18,7 +18,7 @@ from secateurs.benchmarking.splits_and_seeds import N_FOLDS
 from secateurs.benchmarking.study import Study
 from secateurs.benchmarking.task_runner import Callback, ResultsFolder, Task, run_tasks
 from secateurs.evaluation.alternatives import Methods
-from secateurs.exceptions import InputError, describe_error
+from secateurs.exceptions import InputError, check_parameter_names, describe_error
 from secateurs.typing import ExecutorLike
 
 _COLUMNS = (
@@ -28,6 +28,7 @@ _COLUMNS = (
 )
 
 
+@check_parameter_names
 def benchmark(
     datasets: Mapping[str, object] | str | os.PathLike[str],
     ensembles: object,

@@ -17,7 +17,7 @@ from secateurs.evaluation.cost_selection import BudgetSearch, spread_costs
 from secateurs.evaluation.evaluation_plan import EvaluationPlan
 from secateurs.evaluation.panel_search import Panel, PanelSearch, panel_within
 from secateurs.evaluation.score_table import cross_validate_selections
-from secateurs.exceptions import InputError
+from secateurs.exceptions import InputError, check_parameter_names
 from secateurs.problem import Problem
 from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner
@@ -30,6 +30,7 @@ _MOST_BOUNDS = 12  # total costs whose bound is computed; each takes up to a sec
 _CURVE = "panels"  # the name of the only curve
 
 
+@check_parameter_names
 def frontier(
     ensemble: object,
     X: Samples = None,

@@ -25,7 +25,7 @@ from secateurs.evaluation.held_out_figures import (
     selection_figures,
 )
 from secateurs.evaluation.size_search import SizeSearch
-from secateurs.exceptions import InputError, suggest_similar
+from secateurs.exceptions import InputError, unknown_parameter_error
 from secateurs.problem import Problem
 from secateurs.progress import ProgressCallback, watch_progress
 from secateurs.pruners import BasePruner, all_pruners
@@ -405,7 +405,4 @@ def _check_parameter_names(parameters: Mapping[str, object]) -> None:
     known = sorted({*own, *of_methods})
     for name in parameters:
         if name not in known:
-            raise InputError(
-                f"{name!r} is not a parameter of prune, nor of any method."
-                f"{suggest_similar(name, known)} See help(secateurs.prune)."
-            )
+            raise unknown_parameter_error("prune", name, known, ", nor of any method")
