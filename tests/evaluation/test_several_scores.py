@@ -52,6 +52,7 @@ def test_a_dict_gives_scores_their_names():
     assert "ranking" in found.pruning("best", 4).summary().index
 
 
+@pytest.mark.filterwarnings("ignore:Scores other than:secateurs.exceptions.SecateursWarning")
 def test_all_tolerances_hold_and_the_decisive_one_is_named():
     tolerance = {"accuracy": 0.05, "neg_brier_score": "1%", "roc_auc": 0.5}
     pruning = prune(*GIVEN, "joint", tolerance=tolerance, relative_to="full", random_state=0)
