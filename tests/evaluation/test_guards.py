@@ -263,6 +263,20 @@ def test_far_too_few_samples_have_an_alarm_and_others_a_note(half, tolerance, is
     assert all("100 samples are too few" in line for line in (*alarms, *notes))
 
 
+def test_the_log_loss_alone_has_a_line_and_no_warning():
+    loss, area = BeforeAfter(0.3, 0.9, 0.1, 1.1), BeforeAfter(0.9, 0.8, -0.15, -0.05)
+    for figures, n_raised in (
+        ({"log loss": loss}, 0),
+        ({"log loss": loss, "ROC AUC": area}, 1),
+        ({"ROC AUC": area}, 1),
+    ):
+        measured = PruningFigures("", "", figures)
+        assert len(find_alarms(problem_with(), measured)) == 1
+        raised = find_alarms(problem_with(), measured, only_raised=True)
+        assert len(raised) == n_raised
+        assert all(("log loss" in line) == ("log loss" in figures) for line in raised)
+
+
 def test_a_good_pruning_has_no_warning():
     rng = np.random.RandomState(1)
     y = rng.randint(2, size=400)

@@ -168,7 +168,6 @@ FORMS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Scores other than:secateurs.exceptions.SecateursWarning")
 @pytest.mark.parametrize("form", FORMS)
 def test_scorers_receive_the_samples_in_their_own_form(form):
     seen = []

@@ -246,12 +246,13 @@ def _print_remarks(
             out.print_note(f"on the test set {verdict}")
     for remark in describe_precision(problem, measured, pruning.tolerance):
         out.print_note(remark[0].lower() + remark[1:].rstrip("."))
-    alarms = find_alarms(problem, measured, pruning.tolerance)
+    raised = []
     if pruning.is_size_found:
-        warn_alarms(alarms)
-        return
-    for note in alarms:
-        out.print_note(note[0].lower() + note[1:].rstrip("."))
+        raised = find_alarms(problem, measured, pruning.tolerance, only_raised=True)
+        warn_alarms(raised)
+    for note in find_alarms(problem, measured, pruning.tolerance):
+        if note not in raised:
+            out.print_note(note[0].lower() + note[1:].rstrip("."))
 
 
 def _method_label(pruning: Pruning) -> str:

@@ -36,6 +36,7 @@ _MAX_LOG_LOSS_RATIO = 1.5
 # Above, an ensemble ranks samples usefully even if its accuracy is that of the majority class. This
 # is common for rare classes, and caused 6 of 11 false alarms of a benchmark (docs/kept-safe.md).
 _USEFUL_AUC = 0.6
+_LOG_LOSS, _UNKNOWN = "log loss", BeforeAfter(math.nan, math.nan)
 _SURE_LEAD = 3 / NORMAL_97_5  # of a baseline, in half widths of its 95 % interval
 _BETTER = {  # subject of the sentence, and advice
     BEST_MEMBER: ("The best single member has", "Keep that member alone"),
@@ -51,15 +52,22 @@ def find_alarms(
     problem: Problem,
     measured: PruningFigures,
     tolerance: float | Mapping[str, float] | None = None,
+    *,
+    only_raised: bool = False,
 ) -> list[str]:
     """Return what is bad about a pruning, in sentences; empty for a good pruning.
 
-    Differences that may be due to chance are left out.
+    Differences that may be due to chance are left out. With ``only_raised``, so is a worse log loss
+    if AUC and Brier score are as before: single samples whose class no kept tree predicts are often
+    the reason, and a line is enough.
     """
     alarms = _worse_than_baselines(problem, measured)
     if problem.has_test_set:
         alarms += _missed_tolerances(problem, measured.figures, tolerance)
-    alarms += find_collapses(problem, measured.figures)
+    figures = measured.figures
+    if only_raised and not _collapsed_scores(problem, {**figures, _LOG_LOSS: _UNKNOWN}):
+        figures = {}
+    alarms += find_collapses(problem, figures)
     precision = _describe_few_samples(problem, measured, tolerance)
     return alarms + ([precision.text] if precision.is_severe else [])
 
@@ -192,7 +200,7 @@ def _is_collapse(label: str, figure: BeforeAfter) -> bool:
     if label == "Brier score":
         is_sure = figure.low > (_SURE_BRIER_RATIO - 1) * before
         return after > _MAX_BRIER_RATIO * before and is_sure
-    return label == "log loss" and after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
+    return label == _LOG_LOSS and after > _MAX_LOG_LOSS_RATIO * before and figure.low > 0
 
 
 def _missed_tolerances(

@@ -377,8 +377,10 @@ def _warn_of_collapses(pruning: Pruning, X: Samples, has_budget: bool) -> None:
     is_open = figures and not collapses and has_budget and problem.refitted is None
     if is_open and cross_validation_seconds(pruner) <= MAX_WAIT:
         with suppress(InputError):  # too few samples or out-of-bag votes for five folds
-            figures = cross_validated_scores(problem, pruner, pruning.by_cost)
-            collapses = describe_collapses(problem, figures)
+            scores = cross_validated_scores(problem, pruner, pruning.by_cost)
+            # Not of the log loss, which single samples without any right vote can double.
+            scores = {name: scores[name] for name in figures if name in scores}
+            collapses = describe_collapses(problem, scores)
     warn_alarms(collapses)
 
 

@@ -251,7 +251,7 @@ class Pruning:
             remarks.append(f"The number of members was decided by: {self.decided_by}.")
         alarms = find_alarms(problem, measured, self.tolerance)
         if self.is_size_found:  # a user who names a number of members expects a loss
-            warn_alarms(alarms)
+            warn_alarms(find_alarms(problem, measured, self.tolerance, only_raised=True))
         table = measured.summary_table(problem, remarks, self.tolerance)
         if problem.shows_coverage:
             shares = problem.member_coverage[self.member_indices].tolist()
