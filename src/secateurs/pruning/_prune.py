@@ -21,7 +21,6 @@ from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import describe_collapses, warn_alarms
 from secateurs.evaluation.held_out_figures import (
     cross_validated_scores,
-    cross_validation_seconds,
     selection_figures,
 )
 from secateurs.evaluation.size_search import SizeSearch
@@ -32,7 +31,7 @@ from secateurs.pruners import BasePruner, all_pruners
 from secateurs.pruners.member_weights import check_weights_option
 from secateurs.pruners.parameters import check_option
 from secateurs.pruners.selector import fit_pruner
-from secateurs.pruning._pruning import MAX_WAIT, Pruning
+from secateurs.pruning._pruning import Pruning
 from secateurs.pruning.refit_options import (
     BranchesLike,
     RefitLike,
@@ -363,19 +362,18 @@ def prune(
             size_reason=size_reason,
         )
     if not is_size_given:
-        _warn_of_collapses(pruning, problem.X, has_budget)
+        _warn_of_collapses(pruning, problem.X, has_budget and budget.tolerance is not None)
     return pruning
 
 
-def _warn_of_collapses(pruning: Pruning, X: Samples, has_budget: bool) -> None:
+def _warn_of_collapses(pruning: Pruning, X: Samples, has_tolerance: bool) -> None:
     """Warn if scores of probabilities, other than ``scoring``, became much worse."""
     problem, pruner = pruning.problem, pruning.pruner
     figures = selection_figures(problem, pruner, X)
     collapses = describe_collapses(problem, figures)
-    # The default size has a guard on the cross-validated Brier score, and a budget has none.
-    # Cross-validated scores of refitted members are those before refitting.
-    is_open = figures and not collapses and has_budget and problem.refitted is None
-    if is_open and cross_validation_seconds(pruner) <= MAX_WAIT:
+    # The default size has a guard on the cross-validated Brier score, and a tolerance of another
+    # score has none. Cross-validated scores of refitted members are those before refitting.
+    if figures and not collapses and has_tolerance and problem.refitted is None:
         with suppress(InputError):  # too few samples or out-of-bag votes for five folds
             scores = cross_validated_scores(problem, pruner, pruning.by_cost)
             # Not of the log loss, which single samples without any right vote can double.

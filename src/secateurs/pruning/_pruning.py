@@ -45,7 +45,7 @@ from secateurs.text_format import format_count
 from secateurs.typing import FloatArray, IndexArray, JsonObject, RandomStateLike, Samples
 from secateurs.units import round_up
 
-MAX_WAIT = 2.0  # seconds of cross-validation that warnings and the display in a notebook may take
+_MAX_WAIT = 2.0  # seconds of cross-validation that displaying a pruning in a notebook may take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -469,7 +469,7 @@ class Pruning:
 
         is_quick = (
             "_cross_validated_scores" in self.__dict__
-            or cross_validation_seconds(self.pruner) <= MAX_WAIT
+            or cross_validation_seconds(self.pruner) <= _MAX_WAIT
         )
         with suppress(InputError):  # too few samples or out-of-bag votes for five folds
             return pruning_html(
