@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cached_property
-from multiprocessing import resource_tracker
 from typing import Any, Protocol, TextIO, TypeAlias
-
-import numpy as np
 
 from secateurs.exceptions import InputError
 
@@ -160,10 +157,6 @@ if hasattr(os, "register_at_fork"):
     if sys.version_info < (3, 12):
         os.register_at_fork(after_in_child=_renew_property_locks)
     os.register_at_fork(after_in_child=_note_fork)
-    # A thread that draws many numbers holds the first lock, a thread that starts a process of
-    # multiprocessing the second.
-    hold_over_forks(vars(np.random)["get_bit_generator"]().lock)
-    hold_over_forks(vars(resource_tracker)["_resource_tracker"]._lock)
 
 
 # Held while NumPy reads an array from a file. It parses the header with `ast`, and in Python 3.11

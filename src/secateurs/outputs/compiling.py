@@ -13,8 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 from numba import njit
 from numba.core import caching, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
@@ -103,6 +105,10 @@ event.register("numba:compile", _LISTENER)
 # A child that is forked while another thread compiles would inherit numba's lock in the locked
 # state and wait for it forever at its first kernel. So a fork waits until the compilation is over.
 hold_over_forks(global_compiler_lock)
+# A thread that draws many numbers holds the first lock, a thread that starts a process of
+# multiprocessing the second.
+hold_over_forks(vars(np.random)["get_bit_generator"]().lock)
+hold_over_forks(vars(resource_tracker)["_resource_tracker"]._lock)
 
 
 class _KernelCache(FunctionCache):
