@@ -98,7 +98,8 @@ def ranking_score(
     for label in range(1 if n_classes == 2 else 0, n_classes):
         values = probabilities[:, label]
         order = np.argsort(values, kind="stable")
-        ranks = np.cumsum(np.diff(values[order], prepend=values[order[:1]]) > 0)
+        steps = np.diff(values[order], prepend=values[order[:1]]) > 0
+        ranks = np.cumsum(steps, dtype=np.intp)
         keys = (ranks << samples.kind_bits) | samples.kinds[order]
         if weights is None:
             precisions[label] = _compare_unweighted(codes[order], ranks, label, won[label])
