@@ -161,7 +161,7 @@ def describe_collapses(problem: Problem, figures: Mapping[str, BeforeAfter]) -> 
     """Return the alarm for scores of probabilities that became much worse, if any did.
 
     `prune` warns of them by the validation samples themselves, where the pruned ensemble looks
-    better than it is, and by cross-validated scores if a budget decided the size.
+    better than it is, and with a tolerance by cross-validated scores.
     """
     collapsed = _collapsed_scores(problem, figures)
     if not collapsed:
