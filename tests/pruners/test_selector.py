@@ -171,6 +171,30 @@ def test_a_pruner_of_a_user_that_returns_wrong_members_is_named(members):
         assert f"{name} has" in str(caught.value)
 
 
+class Plain(Own):
+    """A user's pruner that returns members without scores."""
+
+    def _select(self, votes, n_keep, rng):
+        return self.members
+
+
+@pytest.mark.parametrize("members", [[3, 1], (3, 1), np.array([3, 1])], ids=str)
+def test_a_pruner_of_a_user_may_return_members_only(members):
+    votes, y = plain(12, 60)
+    pruning = prune(votes, None, y, pruner=Plain(members))
+    assert pruning.member_indices.tolist() == [3, 1]
+    assert np.isnan(pruning.pruner.scores_).all()
+    assert len(pruning.pruner.scores_) == 2
+    assert pruning.summary()["after"]["members"] == 2
+
+
+@pytest.mark.parametrize("members", [*WRONG_MEMBERS, None, 3, {1, 2}, [[0], [1, 2]]], ids=str)
+def test_wrong_members_without_scores_are_named_too(members):
+    votes, y = plain(12, 60)
+    with pytest.raises(InputError, match=r"^Plain has member_indices_=.* members of the 12"):
+        Plain(members).fit(votes, y)
+
+
 @pytest.mark.parametrize("returned", [None, 3, "0"])
 def test_a_function_that_returns_no_members_is_named(returned):
     def no_members(votes, y, keep):

@@ -48,9 +48,10 @@ class BasePruner(SelectorMixin, BaseEstimator):
     """Base class of pruners: selectors over the columns of the prediction matrix.
 
     A method implements ``_select(votes, n_keep, rng)``. It receives `Votes`, the number of members
-    to keep (None if the method is to decide) and a random generator, and returns a
-    `secateurs.search.Choice`. A method may check its own parameters in ``_check_parameters`` and
-    set further attributes that end in an underscore.
+    to keep (None if the method is to decide) and a random generator, and returns the members in
+    the order of selection, or a `secateurs.search.Choice` that also has the score after each step.
+    A method may check its own parameters in ``_check_parameters`` and set further attributes that
+    end in an underscore.
 
     Attributes
     ----------
@@ -163,7 +164,7 @@ class BasePruner(SelectorMixin, BaseEstimator):
 
     # Any, because methods narrow these types, e.g. to `Votes` and `int`.
     @abstractmethod
-    def _select(self, votes: Any, n_keep: Any, rng: np.random.RandomState, *options: Any) -> Choice:
+    def _select(self, votes: Any, n_keep: Any, rng: np.random.RandomState, *options: Any) -> Any:
         """Return the selected members in order; the method's own ``fit`` passes ``options``."""
 
     def _check_parameters(self, votes: Any) -> None:
@@ -291,15 +292,18 @@ class BasePruner(SelectorMixin, BaseEstimator):
         self._check_missing(votes)
         with open_stage(f"selecting members by {short_name(self) or type(self).__name__}") as steps:
             elapsed = start_stopwatch()
-            choice = self._select(votes, n_keep, rng, *options)
+            selected = self._select(votes, n_keep, rng, *options)
             self._selection_seconds = elapsed()
             if not steps.done:  # the method reports no steps
                 steps.report_progress(1, 1)
+        # A method that returns members only has unknown scores.
+        choice = selected if isinstance(selected, Choice) else Choice(selected, np.nan)
         members = check_selected_members(choice.members, votes.n_members, type(self).__name__)
         self._predictions = votes
         self.classes_ = votes.classes
         self.member_indices_ = members
-        self.scores_ = np.asarray(choice.scores, dtype=float)
+        scores = np.asarray(choice.scores, dtype=float)
+        self.scores_ = scores if scores.ndim else np.full(len(members), scores)
         self.support_ = np.zeros(votes.n_members, dtype=bool)
         self.support_[self.member_indices_] = True
         if not self._is_silent:
@@ -434,7 +438,10 @@ class DistributedPruner(BasePruner):
 
 def check_selected_members(selected: ArrayLike, n_members: int, selected_by: str) -> IndexArray:
     """Return selected members as indices; raise an error that names the method if they are not."""
-    members = np.asarray(selected)
+    try:
+        members = np.asarray(selected)
+    except ValueError:  # lists of different lengths
+        members = np.asarray(selected, dtype=object)
     if (
         members.ndim != 1
         or members.dtype.kind not in "iu"
