@@ -165,8 +165,6 @@ def test_the_command_line_chooses_by_the_score(name, made, tmp_path, monkeypatch
     ended = type_in("prune", *words, "--test", "table.npz")  # else chosen five times more
     assert ended.code == 0, ended.err
     assert ended.json["members"] == [best_alone(name, table, y)]
-    if name == "f1":  # thousands of calls of scikit-learn for the advice
-        return
     ended = type_in("compare", *words[:4], "-p", "es", "-k", "2", "--json")
     assert ended.code == 0, ended.err
     lines = {line["method"]: line for line in ended.json["leaderboard"]}

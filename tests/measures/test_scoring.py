@@ -13,18 +13,21 @@ from sklearn.metrics import (
     f1_score,
     get_scorer,
     get_scorer_names,
+    jaccard_score,
     log_loss,
     make_scorer,
     max_error,
     mean_absolute_error,
     mean_squared_error,
+    precision_score,
     r2_score,
+    recall_score,
     root_mean_squared_error,
 )
 from sklearn.naive_bayes import GaussianNB
 
 from secateurs.exceptions import InputError
-from secateurs.measures.fast_scores import FAST_SCORES
+from secateurs.measures.fast_scores import FAST_SCORES, is_count_score
 from secateurs.measures.scoring import Scoring
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
@@ -69,6 +72,26 @@ def test_fast_classification_scores_equal_scikit_learn(drawn):
         assert scoring(probabilities, y, weights) == pytest.approx(value, rel=1e-12)
         if scoring.needs == "labels":
             assert scoring(labels, y, weights) == scoring(probabilities, y, weights)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@given(scored_predictions(), st.booleans())
+def test_scores_of_counts_equal_scikit_learn(drawn, with_all_classes):
+    probabilities, y, weights, n_classes = drawn
+    classes = np.arange(n_classes)
+    metrics = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
+    metrics["jaccard"] = jaccard_score
+    averages = ["macro", "micro", "weighted", *(["binary"] if n_classes == 2 else [])]
+    y = y if with_all_classes else np.zeros_like(y)  # folds may lack a class
+    labels = probabilities.argmax(axis=1)
+    for ratio, metric in metrics.items():
+        for average in averages:
+            name = ratio if average == "binary" else f"{ratio}_{average}"
+            assert is_count_score(name, classes)
+            score = Scoring.from_scorer(name, classes)(probabilities, y, weights)
+            assert score == pytest.approx(
+                metric(y, labels, average=average, sample_weight=weights), rel=1e-12
+            )
 
 
 @given(

@@ -17,7 +17,13 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from secateurs._renamed_modules import restore_renamed
 from secateurs.exceptions import InputError, SecateursError, describe_error, unknown_name_error
-from secateurs.measures.fast_scores import FAST_SCORES, RequiredPredictions, SampleWeights
+from secateurs.measures.fast_scores import (
+    FAST_SCORES,
+    RequiredPredictions,
+    SampleWeights,
+    count_score,
+    is_count_score,
+)
 from secateurs.measures.lookup_estimators import LookupClassifier, LookupRegressor, normalise
 from secateurs.measures.ranking_scores import RANKING_SCORES, is_ranking_score, ranking_score
 from secateurs.outputs.input_checks import has_fractions
@@ -130,6 +136,8 @@ class Scoring:
         try:
             if fast is not None:
                 score = fast.score_function(predicted, truth, weights, self.classes)
+            elif is_count_score(self.name, self.classes):
+                score = count_score(self.name, predicted, truth, weights, self.classes)
             elif (codes := self._rankable_codes(truth, weights)) is not None:
                 score = ranking_score(self.name, normalise(predicted), codes, weights)
             else:
