@@ -115,6 +115,7 @@ def ignoring(*used):
     return [word for name in COLUMNS if name not in used for word in ("--ignore", name)]
 
 
+@pytest.mark.filterwarnings("ignore:120 samples are too few")
 def test_groups_time_and_folds_are_those_of_python(folded):
     frame, model = folded["folded.csv"], load("forest.skops")
     given = model, frame[FEATURES], frame[TARGET], "joint"
