@@ -215,7 +215,7 @@ def test_models_that_are_not_fitted_are_refused(library):
 
 def test_other_rounds_than_the_first_cannot_be_kept(library):
     model, _, _ = fitted_boosted(library, "two labels")
-    with pytest.raises(InputError, match="only keep its first rounds: each tree corrects the trees before it"):
+    with pytest.raises(InputError, match="only keep its first rounds: each tree corrects the tree"):
         as_ensemble(model).slice([0, 2])
 
 
