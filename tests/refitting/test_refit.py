@@ -30,6 +30,7 @@ from naive_refitting import class_weights
 from secateurs import EarlyStoppingPruner, LeafRefit, PrunedClassifier, load, prune, save
 from secateurs.ensembles import as_ensemble
 from secateurs.exceptions import InputError, SecateursWarning, UnsupportedEnsembleError
+from secateurs.refitting import _imitation
 from secateurs.refitting._leaf_fit import LeafFit, fit_leaves
 from secateurs.refitting._synthetic_samples import synthetic_samples
 from secateurs.refitting.refit import RefitTask
@@ -479,6 +480,24 @@ def test_sparse_synthetic_samples_take_each_entry_from_one_of_two_samples():
         other = np.where(row == dense[source], np.nan, row)
         matches = (dense == other) | np.isnan(other)
         assert matches.all(axis=1).any()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+def test_only_some_of_very_many_samples_are_imitated(classified, monkeypatch, kind):
+    X, y = classified
+    monkeypatch.setattr(_imitation, "_MOST_SAMPLES", 60)
+    ensemble = as_ensemble(RandomForestClassifier(8, random_state=0).fit(np.asarray(X), y))
+    task = RefitTask.from_input(
+        ensemble, [0, 3], LabelledSamples(kind(X), y), kind(X), random_state=0
+    )
+    assert task.samples.labelled.leaves.shape == (8, len(y))  # all labels correct the ensemble
+    # 60 of the labelled and 60 of the unlabelled samples, and 30 synthetic samples of each.
+    assert task.samples.leaves.shape == (8, 180)
+    sources = task.samples.sources
+    assert len(set(sources[:60])) == 60
+    expected = ensemble.members[3].apply(np.asarray(X, dtype=np.float32)[sources[:60]])
+    assert_array_equal(task.samples.leaves[3, :60], expected)
+    assert len(task.values) == 2
 
 
 def test_polars_frames_with_a_column_transformer_are_refitted():

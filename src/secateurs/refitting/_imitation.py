@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from secateurs.ensembles import Ensemble
@@ -21,8 +22,12 @@ from secateurs.refitting.teacher import LabelledSamples, Teacher, labelled_leave
 from secateurs.refitting.value_limits import ValueLimits, node_limits, project_to_simplex
 from secateurs.typing import BoolArray, FloatArray, IndexArray, Samples
 
-_MOST_SYNTHETIC = 1_000_000  # bounds the time
+# Real and synthetic samples each; bounds time and memory. On eight data sets with 29,000 to 35,000
+# samples, 15 refitted trees were 0.06 points less accurate than with all 350,000 synthetic samples,
+# as they were with 200,000.
+_MOST_SAMPLES = 100_000
 _MOST_CELLS = 1 << 27  # trees × samples: 512 MB of leaves
+_MOST_VALUES = 1 << 25  # samples × features, in several copies of 256 MB
 # Samples at the decision boundary count up to eleven times more than sure samples: 1 / (margin +
 # 0.1). Measured on 27 data sets by a prototype; 0.1 keeps the weights of ties finite.
 _LEAST_MARGIN = 0.1
@@ -68,15 +73,20 @@ def collect_samples(  # noqa: PLR0917
         n_features = prepared_sources[0].shape[1]
         prepared_sources.append(_prepare_unlabelled(ensemble, X_unlabelled, n_features))
     inputs, origins, synthetic = [], [], []
-    most = min(_MOST_SYNTHETIC, _MOST_CELLS // ensemble.n_members)
+    most = min(_MOST_SAMPLES, _MOST_CELLS // ensemble.n_members)
+    if not issparse(prepared_sources[0]):
+        most = min(most, _MOST_VALUES // prepared_sources[0].shape[1])
     ratio = min(synthetic_ratio, most / sum(map(_num_samples, sources)))
     for is_unlabelled, (X, prepared) in enumerate(zip(sources, prepared_sources, strict=True)):
         n_samples = _num_samples(X)
         # Members were trained on out-of-bag samples, so that only synthetic samples are used.
         if is_unlabelled or not samples.oob:
-            inputs.append(prepared)
-            origins.append(np.full(n_samples, -1) if is_unlabelled else np.arange(n_samples))
-            synthetic.append(np.zeros(n_samples, dtype=bool))
+            chosen = np.arange(n_samples)
+            if n_samples > most:
+                chosen = np.sort(rng.choice(n_samples, most, replace=False))
+            inputs.append(prepared if n_samples <= most else _safe_indexing(prepared, chosen))
+            origins.append(np.full(len(chosen), -1) if is_unlabelled else chosen)
+            synthetic.append(np.zeros(len(chosen), dtype=bool))
         if n_synthetic := round(ratio * n_samples):
             made, first = _synthetic_input(ensemble, X, prepared, n_synthetic, rng)
             inputs.append(made)

@@ -48,8 +48,9 @@ class LeafRefit:
     Parameters
     ----------
     synthetic_ratio : float, default=10
-        Number of synthetic samples, as a multiple of the samples; at most a million. Each of them
-        takes each feature from a sample or from a near neighbour of it, with probability ½.
+        Number of synthetic samples, as a multiple of the samples; at most 100,000, and fewer if
+        there are hundreds of features. Each of them takes each feature from a sample or from a near
+        neighbour of it, with probability ½.
     n_steps : int, default=8
         Maximum number of correction steps of the full ensemble. With 0, labels are not used for
         the targets.
