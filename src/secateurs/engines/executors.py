@@ -91,11 +91,12 @@ class Engine:
 
     def wait_for_worker(self) -> None:
         """Wait until there is a worker; reject the pool of a process that forked this process."""
+        if not is_forked_child():
+            return
         # No thread of the parent runs in the child, which would wait forever for a task's result.
         threads = set(getattr(self.executor, "_threads", ()))
         threads |= {getattr(self.executor, "_executor_manager_thread", None)} - {None}
-        has_died = threads and not any(thread.is_alive() for thread in threads)
-        if has_died and is_forked_child():
+        if threads and not any(thread.is_alive() for thread in threads):
             raise _inherited_error()
 
     def submit(self, function: Callable[..., Result], *args: object) -> "Future[Result]":
