@@ -500,6 +500,14 @@ def test_only_some_of_very_many_samples_are_imitated(classified, monkeypatch, ki
     assert len(task.values) == 2
 
 
+def test_many_features_limit_the_synthetic_samples_only(classified, monkeypatch):
+    X, y = classified
+    monkeypatch.setattr(_imitation, "_MOST_VALUES", 12 * 500)
+    ensemble = as_ensemble(RandomForestClassifier(8, random_state=0).fit(X, y))
+    task = RefitTask.from_input(ensemble, [0, 3], LabelledSamples(X, y), random_state=0)
+    assert task.samples.leaves.shape == (8, len(y) + 500)
+
+
 def test_polars_frames_with_a_column_transformer_are_refitted():
     polars = pytest.importorskip("polars")
     rng = np.random.RandomState(0)

@@ -19,10 +19,7 @@ from secateurs.evaluation.cost_selection import select_by_cost
 from secateurs.evaluation.default_size import DefaultSize
 from secateurs.evaluation.exchangeable import select_exchangeable
 from secateurs.evaluation.guards import describe_collapses, warn_alarms
-from secateurs.evaluation.held_out_figures import (
-    cross_validated_scores,
-    selection_figures,
-)
+from secateurs.evaluation.held_out_figures import cross_validated_scores, selection_figures
 from secateurs.evaluation.size_search import SizeSearch
 from secateurs.exceptions import InputError, unknown_parameter_error
 from secateurs.problem import Problem

@@ -22,11 +22,7 @@ from secateurs.evaluation.alternatives import (
 )
 from secateurs.evaluation.before_after import measure_on_test
 from secateurs.evaluation.cost_selection import CostSelection
-from secateurs.evaluation.guards import (
-    describe_precision,
-    find_alarms,
-    warn_alarms,
-)
+from secateurs.evaluation.guards import describe_precision, find_alarms, warn_alarms
 from secateurs.evaluation.held_out_figures import (
     cross_validate_pruning,
     cross_validation_seconds,

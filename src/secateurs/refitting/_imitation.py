@@ -27,7 +27,7 @@ from secateurs.typing import BoolArray, FloatArray, IndexArray, Samples
 # as they were with 200,000.
 _MOST_SAMPLES = 100_000
 _MOST_CELLS = 1 << 27  # trees × samples: 512 MB of leaves
-_MOST_VALUES = 1 << 25  # samples × features, in several copies of 256 MB
+_MOST_VALUES = 1 << 25  # synthetic samples × features, in several copies of 256 MB
 # Samples at the decision boundary count up to eleven times more than sure samples: 1 / (margin +
 # 0.1). Measured on 27 data sets by a prototype; 0.1 keeps the weights of ties finite.
 _LEAST_MARGIN = 0.1
@@ -73,10 +73,10 @@ def collect_samples(  # noqa: PLR0917
         n_features = prepared_sources[0].shape[1]
         prepared_sources.append(_prepare_unlabelled(ensemble, X_unlabelled, n_features))
     inputs, origins, synthetic = [], [], []
-    most = min(_MOST_SAMPLES, _MOST_CELLS // ensemble.n_members)
+    most = most_synthetic = min(_MOST_SAMPLES, _MOST_CELLS // ensemble.n_members)
     if not issparse(prepared_sources[0]):
-        most = min(most, _MOST_VALUES // prepared_sources[0].shape[1])
-    ratio = min(synthetic_ratio, most / sum(map(_num_samples, sources)))
+        most_synthetic = min(most, _MOST_VALUES // prepared_sources[0].shape[1])
+    ratio = min(synthetic_ratio, most_synthetic / sum(map(_num_samples, sources)))
     for is_unlabelled, (X, prepared) in enumerate(zip(sources, prepared_sources, strict=True)):
         n_samples = _num_samples(X)
         # Members were trained on out-of-bag samples, so that only synthetic samples are used.
@@ -84,7 +84,9 @@ def collect_samples(  # noqa: PLR0917
             chosen = np.arange(n_samples)
             if n_samples > most:
                 chosen = np.sort(rng.choice(n_samples, most, replace=False))
-            inputs.append(prepared if n_samples <= most else _safe_indexing(prepared, chosen))
+                inputs.append(_safe_indexing(prepared, chosen))
+            else:
+                inputs.append(prepared)
             origins.append(np.full(len(chosen), -1) if is_unlabelled else chosen)
             synthetic.append(np.zeros(len(chosen), dtype=bool))
         if n_synthetic := round(ratio * n_samples):
